@@ -1,0 +1,1 @@
+"""AutoML for knowledge graphs: search, train and use recurrent networks over relational paths."""

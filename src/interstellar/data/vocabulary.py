@@ -1,0 +1,67 @@
+"""The names of entities or relations, numbered from 0."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+UNKNOWN = -1
+"""Stands for a name that a vocabulary does not hold."""
+
+
+@final
+class Vocabulary:
+    """Names in the order of their ids; the first name has id 0.
+
+    The names stay in an Arrow array, which holds millions of them in little memory;
+    Python strings are made when they are asked for.
+    """
+
+    def __init__(self, names: pa.Array | Sequence[str]) -> None:
+        array = names if isinstance(names, pa.Array) else pa.array(names, pa.string())
+        self.array = array
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return len(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both hold the same names in the same order."""
+        return isinstance(other, Vocabulary) and bool(self.array.equals(other.array))
+
+    def __hash__(self) -> int:
+        """Return a hash that equal vocabularies share."""
+        return hash((len(self), self.name(0) if len(self) else ""))
+
+    def __repr__(self) -> str:
+        """Return a short description for a person."""
+        return f"Vocabulary({len(self)} names)"
+
+    def name(self, id: int) -> str:
+        """Return the name of one id."""
+        return str(self.array[int(id)].as_py())
+
+    def id(self, name: str) -> int:
+        """Return the id of one name, or `UNKNOWN`."""
+        return self._id_by_name.get(name, UNKNOWN)
+
+    def ids(self, names: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
+        """Return the id of each name, `UNKNOWN` where there is none."""
+        found = pc.index_in(names, value_set=self.array)
+        if isinstance(found, pa.ChunkedArray):
+            found = found.combine_chunks()
+        ids: npt.NDArray[np.int32] = pc.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False)
+        return ids
+
+    def to_list(self) -> list[str]:
+        """Return all names as Python strings."""
+        names: list[str] = self.array.to_pylist()
+        return names
+
+    @cached_property
+    def _id_by_name(self) -> dict[str, int]:
+        return {name: id for id, name in enumerate(self.to_list())}
