@@ -40,9 +40,7 @@ def triplet_keys(triplets: Triplets) -> npt.NDArray[np.int64]:
     return pack_keys(triplets, n_entities=n_entities, n_relations=n_relations)
 
 
-def pack_keys(
-    triplets: Triplets, *, n_entities: int, n_relations: int
-) -> npt.NDArray[np.int64]:
+def pack_keys(triplets: Triplets, *, n_entities: int, n_relations: int) -> npt.NDArray[np.int64]:
     """Return (s · n_relations + r) · n_entities + o, which sorts as the triplets do."""
     assert n_entities**2 * n_relations < 2**63, "the graph is too large for 64-bit keys"
     keys = triplets[:, SUBJECT].astype(np.int64)

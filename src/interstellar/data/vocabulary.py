@@ -64,4 +64,4 @@ class Vocabulary:
 
     @cached_property
     def _id_by_name(self) -> dict[str, int]:
-        return {name: id for id, name in enumerate(self.to_list())}
+        return {name: row for row, name in enumerate(self.to_list())}
