@@ -1,1 +1,84 @@
-"""AutoML for knowledge graphs: search, train and use recurrent networks over relational paths."""
+"""AutoML for knowledge graphs: search, train and use recurrent networks over relational paths.
+
+>>> import interstellar as ist
+>>> graph = ist.load("geography-S1")
+>>> len(graph.answers)
+5
+
+Names are imported when they are first used, so that `import interstellar` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interstellar.architecture.architecture import Architecture, Macro, Micro
+    from interstellar.architecture.canonical_form import canonical_form
+    from interstellar.architecture.drawing import draw_svg
+    from interstellar.architecture.notation import read_architecture
+    from interstellar.architecture.search_space import SearchSpace
+    from interstellar.data.graph import Graph, GraphPair, KnowledgeGraph
+    from interstellar.data.loading import load
+    from interstellar.data.splitting import Split
+    from interstellar.data.writing import write_text
+    from interstellar.errors import InterstellarError
+    from interstellar.paths.biased_walk import sample_paths
+    from interstellar.paths.path_table import PathTable
+    from interstellar.paths.walk_graph import WalkGraph
+    from interstellar.paths.walk_settings import WalkSettings
+
+_MODULE_BY_NAME = {
+    "Architecture": "architecture.architecture",
+    "Graph": "data.graph",
+    "GraphPair": "data.graph",
+    "InterstellarError": "errors",
+    "KnowledgeGraph": "data.graph",
+    "Macro": "architecture.architecture",
+    "Micro": "architecture.architecture",
+    "PathTable": "paths.path_table",
+    "SearchSpace": "architecture.search_space",
+    "Split": "data.splitting",
+    "WalkGraph": "paths.walk_graph",
+    "WalkSettings": "paths.walk_settings",
+    "canonical_form": "architecture.canonical_form",
+    "draw_svg": "architecture.drawing",
+    "load": "data.loading",
+    "read_architecture": "architecture.notation",
+    "sample_paths": "paths.biased_walk",
+    "write_text": "data.writing",
+}
+
+__all__ = [
+    "Architecture",
+    "Graph",
+    "GraphPair",
+    "InterstellarError",
+    "KnowledgeGraph",
+    "Macro",
+    "Micro",
+    "PathTable",
+    "SearchSpace",
+    "Split",
+    "WalkGraph",
+    "WalkSettings",
+    "canonical_form",
+    "draw_svg",
+    "load",
+    "read_architecture",
+    "sample_paths",
+    "write_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module when it is first used."""
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module 'interstellar' has no attribute {name!r}")
+    value = getattr(import_module(f"interstellar.{_MODULE_BY_NAME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -30,6 +30,16 @@ class KnowledgeGraph:
     notes: tuple[str, ...] = ()
     """What a reader should know of how the files were taken: one sentence each."""
 
+    @property
+    def all_entities(self) -> Vocabulary:
+        """The entities that paths name: those of the graph."""
+        return self.entities
+
+    @property
+    def all_relations(self) -> Vocabulary:
+        """The relations that paths name, inverses left out: those of the graph."""
+        return self.relations
+
     def split(self, name: str) -> Triplets:
         """Return the triplets of `train`, `valid` or `test`."""
         return {"train": self.train, "valid": self.valid, "test": self.test}[name]
@@ -67,6 +77,16 @@ class GraphPair:
     def n_relations(self) -> int:
         """Relations of both graphs together."""
         return len(self.first.relations) + len(self.second.relations)
+
+    @property
+    def all_entities(self) -> Vocabulary:
+        """The entities of both graphs in the id space of `joint_triplets`."""
+        return self.first.entities + self.second.entities
+
+    @property
+    def all_relations(self) -> Vocabulary:
+        """The relations of both graphs in the id space of `joint_triplets`."""
+        return self.first.relations + self.second.relations
 
     def joint_triplets(self) -> Triplets:
         """Return all triplets in one id space: the second graph counts on from the first."""

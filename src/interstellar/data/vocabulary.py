@@ -37,6 +37,10 @@ class Vocabulary:
         """Return a hash that equal vocabularies share."""
         return hash((len(self), self.name(0) if len(self) else ""))
 
+    def __add__(self, other: "Vocabulary") -> "Vocabulary":
+        """Return the names of both; those of `other` count on from ours, equal or not."""
+        return Vocabulary(pa.concat_arrays([self.array, other.array]))
+
     def __repr__(self) -> str:
         """Return a short description for a person."""
         return f"Vocabulary({len(self)} names)"
@@ -51,7 +55,8 @@ class Vocabulary:
 
     def ids(self, names: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
         """Return the id of each name, `UNKNOWN` where there is none."""
-        found = pc.index_in(names, value_set=self.array)
+        text = names.cast(pa.string())
+        found = pc.index_in(text, value_set=self.array)
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()
         ids: npt.NDArray[np.int32] = pc.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False)

@@ -1,0 +1,81 @@
+# `make demo` and `make test` are the only set-up: both make the environment they need.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
+HAS_GPU := $(shell nvidia-smi -L 2>/dev/null)
+IS_LINUX := $(filter Linux,$(shell uname -s))
+
+# The sets that tests may use; those that need them say so and are left out without.
+export INTERSTELLAR_DATA ?= $(abspath $(wildcard ../shared/data))
+ifeq ($(INTERSTELLAR_DATA),)
+unexport INTERSTELLAR_DATA
+endif
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+.PHONY: demo
+demo: $(VENV)/.runtime ## See what there is, on built-in graphs, without a network
+	@$(BIN)/python scripts/demo.py
+
+.PHONY: test
+test: check docs ## Run every check and every test
+	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+
+.PHONY: check
+check: $(VENV)/.dev ## Lint, types, layers, spelling, dependencies
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
+	$(BIN)/deptry .
+
+.PHONY: format
+format: $(VENV)/.dev ## Put the code into the house format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: docs
+docs: $(VENV)/.dev ## Build the manual into docs/_build, warnings as errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build
+
+.PHONY: bench
+bench: $(VENV)/.dev ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
+	$(BIN)/python benchmarks/read.py
+	$(BIN)/python benchmarks/walk.py
+	$(BIN)/python benchmarks/scale.py
+
+.PHONY: clean
+clean: ## Remove what was built, the environment too
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+
+# Without a GPU on Linux the plain torch wheel would bring gigabytes of CUDA packages. pip takes
+# the CPU build where its sources have it; else uv, which knows where torch keeps its CPU builds.
+$(VENV)/.torch: constraints.txt
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer was found. Install one, or set PYTHON."; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install -q -c constraints.txt pip
+ifeq ($(IS_LINUX)$(HAS_GPU),Linux)
+	$(PIP) install -q -c constraints.txt "torch==$(TORCH)+cpu" || { \
+		$(PIP) install -q -c constraints.txt uv && \
+		$(BIN)/uv pip install -q --python $(BIN)/python --torch-backend cpu "torch==$(TORCH)"; }
+else
+	$(PIP) install -q -c constraints.txt torch
+endif
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.torch pyproject.toml
+	$(PIP) install -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) install -q -c constraints.txt --group dev
+	@touch $@

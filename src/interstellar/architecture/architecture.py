@@ -1,0 +1,82 @@
+"""One point of the search space: α = [α₁, α₂].
+
+One step of the cell, [v_t, h_t] = f(s_t, r_t, h_{t-1}) with h_0 = s_1 (Section 3.1):
+
+    O_s = act_s(c_s(W_1 s_t, W_2 h_{t-1}))
+    O_r = act_r(c_r(W_3 x_r, W_4 r_t))        x_r ∈ {s_t, h_{t-1}, O_s, 0}
+    O_v = c_v(W_5 x_v, W_6 O_r)               x_v ∈ {s_t, h_{t-1}, O_s, 0}
+    v_t = O_v,  h_t = O_r
+
+Each W_i is a trained matrix or the identity. W_2, W_4 and W_6 have a bias when they are
+trained; W_1, W_3 and W_5 never have one, so W_3 0 = W_5 0 = 0 (as in the authors'
+program; the paper prints no bias at all). What c does is said in `choices.Combinator`.
+"""
+
+from dataclasses import dataclass, field
+
+from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.errors import ArchitectureError
+
+N_WEIGHTS = 6  # W_1 ... W_6, two on the way into each of O_s, O_r, O_v
+ALL_WEIGHTS = frozenset(range(1, N_WEIGHTS + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Macro:
+    """Macro level α₁: what flows where. Judged by training from scratch."""
+
+    subject: Combinator
+    """c_s: O_s combines s_t with h_{t-1}."""
+    relation: Combinator
+    """c_r: O_r combines `relation_source` with r_t."""
+    output: Combinator
+    """c_v: O_v combines `output_source` with O_r."""
+    relation_source: Source
+    """x_r."""
+    output_source: Source
+    """x_v."""
+
+    @property
+    def is_subject_output_read(self) -> bool:
+        """Whether O_r or O_v reads O_s; if neither does, O_s is dead."""
+        return (
+            self.relation_source is Source.SUBJECT_OUTPUT
+            or self.output_source is Source.SUBJECT_OUTPUT
+        )
+
+    @property
+    def is_hidden_read(self) -> bool:
+        """Whether anything reads h_{t-1}; if not, each triplet is taken by itself."""
+        return (
+            self.relation_source is Source.HIDDEN
+            or self.output_source is Source.HIDDEN
+            or self.is_subject_output_read
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Micro:
+    """Micro level α₂: fine adjustments. Judged with shared weights."""
+
+    subject_activation: Activation = Activation.IDENTITY
+    """act_s."""
+    relation_activation: Activation = Activation.IDENTITY
+    """act_r."""
+    trained: frozenset[int] = frozenset()
+    """The i for which W_i is a trained matrix; every other W_i is the identity."""
+
+    def __post_init__(self) -> None:
+        if not self.trained <= ALL_WEIGHTS:
+            raise ArchitectureError(
+                f"trained={sorted(self.trained)} names weight matrices "
+                f"{sorted(self.trained - ALL_WEIGHTS)}, but a cell has only W_1 to W_{N_WEIGHTS}. "
+                "Remove them, or check that the numbering starts at 1."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A complete recurrent cell. Equal architectures hash equally."""
+
+    macro: Macro
+    micro: Micro = field(default_factory=Micro)

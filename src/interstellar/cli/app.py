@@ -1,0 +1,84 @@
+"""The program `interstellar`: its commands, and what its exit codes mean.
+
+0 done; 2 the user's input is at fault; 130 interrupted, what was done can be resumed;
+1 anything else. Errors are one line on standard error.
+"""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from interstellar.cli import architecture_commands, data_commands, path_commands
+from interstellar.errors import InterstellarError
+
+USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises for a wrong command line; it has no public name for it."""
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="interstellar",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data_commands.app, name="data")
+app.command("paths", no_args_is_help=True)(path_commands.sample)
+app.command("space")(architecture_commands.measure_space)
+app.command("show", no_args_is_help=True)(architecture_commands.show)
+
+
+def print_version(is_asked: bool) -> None:
+    """Print the version and stop."""
+    if is_asked:
+        typer.echo(f"interstellar {version('interstellar-kg')}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    """AutoML for knowledge graphs: your graph in, a network that learned it out.
+
+    DATA is the name of a set (`interstellar data list`), a folder, or a file of triplets.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the program and return its exit code."""
+    try:
+        code = app(arguments, standalone_mode=False)
+    except InterstellarError as error:
+        return fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return fail("interrupted.", INTERRUPTED)
+    except USAGE_ERROR as error:
+        return fail_usage(getattr(error, "message", str(error)))
+    except OSError as error:
+        return fail(f"{error}. Nothing was left half written.", 1)
+    return code if isinstance(code, int) else 0
+
+
+def fail_usage(message: str) -> int:
+    """Say what is wrong with the command line; nothing where the help was shown instead."""
+    if message:
+        fail(f"{message.rstrip('.')}. `interstellar COMMAND --help` shows how.", 2)
+    return 2
+
+
+def fail(message: str, code: int) -> int:
+    """Say what went wrong in one line and return the exit code."""
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return code

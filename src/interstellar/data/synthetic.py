@@ -1,0 +1,321 @@
+"""Synthetic graphs of any size, with rules planted in them.
+
+The recipe. Entities live in neighbourhoods of about 50. Each premise relation of a rule
+gives every entity x one object, most often of x's own neighbourhood, otherwise any entity;
+inside a neighbourhood the draw is skewed (place ⌊size · u²⌋, u uniform), so that there are
+hubs. The conclusions follow without exception:
+
+    one hop     a(x, y)                       ⇒  b(x, y)
+    two hops    c(x, y) ∧ d(y, z)             ⇒  e(x, z)
+    three hops  g(x, y) ∧ h(y, z) ∧ i(z, w)   ⇒  f(x, w)
+
+More triplets than that are made by more families of such rules with relations of their own,
+the last of them only in some of the neighbourhoods; see `planted_rules`. Noise is triplets
+with a random subject, any of the relations and an object drawn as above: it is where a rule
+has exceptions. Validation and test are conclusions drawn at random, as many of each rule;
+all premises and the noise are in train, so whatever has to be predicted can be. Entities are
+numbered at random and rows are shuffled: neither numbers nor order give anything away.
+
+The pair. Two views of one such graph: each keeps a random part of its triplets (every entity
+stays), adds noise of its own in place of the rest, and numbers and names everything anew.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from interstellar.data.graph import AnyGraph, Graph, GraphPair, KnowledgeGraph
+from interstellar.data.synthetic_settings import (
+    PlantedRule,
+    SyntheticSettings,
+    parse_settings,
+    planted_rules,
+)
+from interstellar.data.triplets import (
+    OBJECT,
+    RELATION,
+    SUBJECT,
+    Triplets,
+    distinct_triplets,
+    no_triplets,
+)
+from interstellar.data.vocabulary import Vocabulary
+from interstellar.errors import DataError
+from interstellar.randomness import spawn
+
+GRAPH_NAME = "synthetic"
+PAIR_NAME = "synthetic-alignment"
+
+SEED_SHARE, VALID_SHARE = 0.30, 0.07
+"""Of the pairs, as in the paper's sets: 4,500 and 1,050 of 15,000; the others are test."""
+
+Ids = npt.NDArray[np.int32]
+_NOTHING = -1
+_TRAIN, _VALID, _TEST = 0, 1, 2
+
+
+def synthetic_graph(settings: SyntheticSettings) -> KnowledgeGraph:
+    """Return the graph that the settings describe; the same settings give the same graph."""
+    planted = _plant(settings)
+    noise = _draw_noise(planted, settings, spawn(settings.seed, "synthetic noise"))
+    rng = spawn(settings.seed, "synthetic order")
+    numbers = rng.permutation(np.arange(settings.entities, dtype=np.int32))
+    train, valid, test = (
+        _renumber_entities(_shuffle(rows, rng), numbers)
+        for rows in (
+            np.concatenate([planted.triplets(_TRAIN), noise]),
+            planted.triplets(_VALID),
+            planted.triplets(_TEST),
+        )
+    )
+    return KnowledgeGraph(
+        name=_describe(GRAPH_NAME, settings),
+        entities=_numbered_names("e", settings.entities),
+        relations=Vocabulary(_relation_names(settings)),
+        train=train,
+        valid=valid,
+        test=test,
+    )
+
+
+def synthetic_pair(settings: SyntheticSettings) -> GraphPair:
+    """Return two views of one synthetic graph, and which entities of theirs are the same."""
+    planted = _plant(settings)
+    noise = _draw_noise(planted, settings, spawn(settings.seed, "synthetic noise"))
+    common = np.concatenate([*map(planted.triplets, (_TRAIN, _VALID, _TEST)), noise])
+    first, numbers_1 = _draw_view(common, settings, "first")
+    second, numbers_2 = _draw_view(common, settings, "second")
+    pairs = _shuffle(
+        np.stack([numbers_1, numbers_2], axis=1), spawn(settings.seed, "synthetic pairs")
+    )
+    n_seeds = round(SEED_SHARE * len(pairs))
+    n_known = n_seeds + round(VALID_SHARE * len(pairs))
+    return GraphPair(
+        name=_describe(PAIR_NAME, settings),
+        first=first,
+        second=second,
+        seeds=pairs[:n_seeds],
+        valid=pairs[n_seeds:n_known],
+        test=pairs[n_known:],
+    )
+
+
+def is_synthetic(text: str) -> bool:
+    """Return whether a name asks for a synthetic set, as `synthetic:entities=500` does."""
+    return _base_name(text) in (GRAPH_NAME, PAIR_NAME)
+
+
+def parse_synthetic(text: str) -> AnyGraph:
+    """Return the set that `synthetic:entities=1000,seed=3` or `synthetic-alignment` names."""
+    settings = parse_settings(text.partition(":")[2])
+    match _base_name(text):
+        case "synthetic":
+            return synthetic_graph(settings)
+        case "synthetic-alignment":
+            return synthetic_pair(settings)
+        case other:
+            raise DataError(
+                f"{other!r} is no synthetic set. There are {GRAPH_NAME} and {PAIR_NAME}, "
+                f"with settings as in {GRAPH_NAME}:entities=1000,seed=3."
+            )
+
+
+def _base_name(text: str) -> str:
+    return text.partition(":")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Planted:
+    """All premises and conclusions, by place: entities before they are numbered."""
+
+    object_of: Ids
+    """(n_relations, n_entities): the object of each relation and subject, or `_NOTHING`."""
+    split_of: npt.NDArray[np.int8]
+    """(n_relations, n_entities)"""
+
+    def triplets(self, split: int) -> Triplets:
+        """Return the rows of one split, in order of relation and subject."""
+        relation, subject = np.nonzero(
+            (self.object_of != _NOTHING) & (self.split_of == split)  # (n_relations, n_entities)
+        )
+        rows = np.empty((len(relation), 3), dtype=np.int32)
+        rows[:, SUBJECT] = subject
+        rows[:, RELATION] = relation
+        rows[:, OBJECT] = self.object_of[relation, subject]
+        return rows
+
+
+def _plant(settings: SyntheticSettings) -> _Planted:
+    """Draw the premises and draw the conclusions from them."""
+    shape = (settings.n_relations, settings.entities)
+    object_of = np.full(shape, _NOTHING, dtype=np.int32)
+    split_of = np.zeros(shape, dtype=np.int8)
+    links_rng = spawn(settings.seed, "synthetic links")
+    split_rng = spawn(settings.seed, "synthetic split")
+    for number, rule in enumerate(planted_rules(settings)):
+        places = _places_of_rule(settings, number)
+        _plant_rule(object_of, rule, places, settings, links_rng)
+        valid, test = _draw_held_out(places, settings.held_out, split_rng)
+        split_of[rule.conclusion, valid] = _VALID
+        split_of[rule.conclusion, test] = _TEST
+    return _Planted(object_of, split_of)
+
+
+def _places_of_rule(settings: SyntheticSettings, number: int) -> Ids:
+    """Return where a rule holds: everywhere, or in a run of whole neighbourhoods.
+
+    The runs of the three rules of a family start a third of the way round from one another,
+    so that a sparse graph has rules for every entity.
+    """
+    places = np.arange(settings.entities, dtype=np.int32)
+    family, rule_of_family = divmod(number, 3)
+    if family < settings.n_full_families:
+        return places
+    n_neighbourhoods = settings.n_neighbourhoods
+    start = rule_of_family * n_neighbourhoods // 3
+    distance = (_neighbourhood_of(places, settings) - start) % n_neighbourhoods
+    return places[distance < settings.n_partial_neighbourhoods]
+
+
+def _plant_rule(
+    object_of: Ids,
+    rule: PlantedRule,
+    places: Ids,
+    settings: SyntheticSettings,
+    rng: np.random.Generator,
+) -> None:
+    reached = places
+    for premise in rule.premises:
+        object_of[premise, places] = _draw_objects(places, places, settings, rng)
+        reached = object_of[premise, reached]
+    object_of[rule.conclusion, places] = reached
+
+
+def _draw_objects(
+    subjects: Ids, places: Ids, settings: SyntheticSettings, rng: np.random.Generator
+) -> Ids:
+    """Return an object among `places` for each subject, mostly near it, never itself."""
+    neighbourhood = _neighbourhood_of(subjects, settings)
+    start, end = (_start_of(neighbourhood + step, settings) for step in (0, 1))
+    size = end - start
+    skewed = np.square(rng.random(len(subjects), dtype=np.float32))
+    near = np.minimum((size * skewed).astype(np.int64), size - 1)
+    near += (near + start == subjects) & (size > 1)
+    near = start + np.where(near == size, 0, near)
+    far = places[rng.integers(len(places), size=len(subjects), dtype=np.int32)]
+    leaves = rng.random(len(subjects), dtype=np.float32) < settings.across
+    return np.where(leaves & (far != subjects), far, near).astype(np.int32)
+
+
+def _neighbourhood_of(places: Ids, settings: SyntheticSettings) -> npt.NDArray[np.int64]:
+    return places.astype(np.int64) * settings.n_neighbourhoods // settings.entities
+
+
+def _start_of(
+    neighbourhood: npt.NDArray[np.int64], settings: SyntheticSettings
+) -> npt.NDArray[np.int64]:
+    """Return the first place of each neighbourhood."""
+    return -(-neighbourhood * settings.entities // settings.n_neighbourhoods)
+
+
+def _draw_held_out(places: Ids, share: float, rng: np.random.Generator) -> tuple[Ids, Ids]:
+    """Return the subjects whose conclusion is in validation, and in test."""
+    n_held_out = max(1, round(share * len(places)))
+    drawn = rng.permutation(places)[: 2 * n_held_out]
+    return drawn[:n_held_out], drawn[n_held_out:]
+
+
+def _draw_noise(
+    planted: _Planted, settings: SyntheticSettings, rng: np.random.Generator
+) -> Triplets:
+    """Return distinct triplets that are not planted, as many as the graph still lacks."""
+    n_lacking = settings.n_triplets - int(np.count_nonzero(planted.object_of != _NOTHING))
+    noise = no_triplets()
+    while len(noise) < n_lacking:
+        more = _draw_triplets(n_lacking - len(noise), settings, rng)
+        is_new = planted.object_of[more[:, RELATION], more[:, SUBJECT]] != more[:, OBJECT]
+        noise = distinct_triplets(np.concatenate([noise, more[is_new]]))
+    return noise
+
+
+def _draw_triplets(n: int, settings: SyntheticSettings, rng: np.random.Generator) -> Triplets:
+    """Return `n` triplets of places, some of them perhaps equal."""
+    places = np.arange(settings.entities, dtype=np.int32)
+    rows = np.empty((n, 3), dtype=np.int32)
+    rows[:, SUBJECT] = rng.integers(settings.entities, size=n)
+    rows[:, RELATION] = rng.integers(settings.n_relations, size=n)
+    rows[:, OBJECT] = _draw_objects(rows[:, SUBJECT], places, settings, rng)
+    return rows
+
+
+def _shuffle(rows: Triplets, rng: np.random.Generator) -> Triplets:
+    return rows[rng.permutation(len(rows))]
+
+
+def _renumber_entities(rows: Triplets, numbers: Ids) -> Triplets:
+    """Put the new number of each subject and object in its place; `rows` itself changes."""
+    for column in (SUBJECT, OBJECT):
+        rows[:, column] = numbers[rows[:, column]]
+    return rows
+
+
+def _draw_view(common: Triplets, settings: SyntheticSettings, which: str) -> tuple[Graph, Ids]:
+    """Return a noisy view of the common triplets, and the number it gives to each place."""
+    rng = spawn(settings.seed, f"synthetic {which} view")
+    kept = common[_draw_kept(common, settings, rng)]
+    n_own = round(len(kept) * (1 / settings.overlap - 1))
+    own = _draw_triplets(n_own, settings, rng)
+    view = _shuffle(distinct_triplets(np.concatenate([kept, own])), rng)
+    numbers = rng.permutation(np.arange(settings.entities, dtype=np.int32))
+    relation_numbers = rng.permutation(np.arange(settings.n_relations, dtype=np.int32))
+    view = _renumber_entities(view, numbers)
+    view[:, RELATION] = relation_numbers[view[:, RELATION]]
+    letter = which[0]
+    graph = Graph(
+        entities=_numbered_names(f"{letter}_e", settings.entities),
+        relations=_numbered_names(f"{letter}_r", settings.n_relations),
+        triplets=view,
+    )
+    return graph, numbers
+
+
+def _draw_kept(
+    common: Triplets, settings: SyntheticSettings, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Return which rows a view keeps: a random part, and one row of each subject."""
+    is_kept = rng.random(len(common), dtype=np.float32) < settings.overlap
+    order = rng.permutation(len(common))
+    row_of_subject = np.full(settings.entities, _NOTHING, dtype=np.int64)
+    row_of_subject[common[order, SUBJECT]] = order
+    is_kept[row_of_subject[row_of_subject != _NOTHING]] = True
+    return is_kept
+
+
+def _numbered_names(prefix: str, n: int) -> Vocabulary:
+    """Return `e000`, `e001`, …, all of one length."""
+    numbers = pc.cast(pa.array(np.arange(n, dtype=np.int64)), pa.string())
+    padded = pc.utf8_lpad(numbers, width=len(str(n - 1)), padding="0")
+    return Vocabulary(pc.binary_join_element_wise(prefix, padded, ""))
+
+
+def _relation_names(settings: SyntheticSettings) -> list[str]:
+    """Return `rule0_1hop_premise1`, `rule0_1hop_conclusion`, … in the order of the ids."""
+    names = []
+    for number, rule in enumerate(planted_rules(settings)):
+        parts = [f"premise{place}" for place in range(1, rule.hops + 1)]
+        names += [f"rule{number}_{rule.hops}hop_{part}" for part in (*parts, "conclusion")]
+    return names
+
+
+def _describe(name: str, settings: SyntheticSettings) -> str:
+    """Return a name that `parse_synthetic` turns into the same set again."""
+    described = f"{name}:entities={settings.entities},seed={settings.seed}"
+    default = SyntheticSettings()
+    for key in ("triplets", "noise", "across", "held_out", "overlap"):
+        value = getattr(settings, key)
+        if value != getattr(default, key):
+            described += f",{key}={value}"
+    return described

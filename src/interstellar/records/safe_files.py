@@ -1,0 +1,57 @@
+"""Files and folders that appear whole or not at all, whatever happens while they are written."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from interstellar.errors import SettingsError
+
+
+@contextmanager
+def replacing_file(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of `path` once it is complete and on the disk."""
+    require_folder(path.parent)
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder, but a file is to be written. Choose a new name.")
+    draft = draft_beside(path)
+    try:
+        with draft.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give an empty folder that becomes `path`, which must not exist, once all is written."""
+    if path.exists():
+        raise SettingsError(f"{path} exists, and nothing is overwritten. Choose a new folder.")
+    require_folder(path.parent)
+    draft = draft_beside(path)
+    draft.mkdir()
+    try:
+        yield draft
+        draft.rename(path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def require_folder(folder: Path) -> None:
+    """Raise unless there is a folder to write into."""
+    if not folder.is_dir():
+        raise SettingsError(
+            f"{folder} is not a folder, but something is to be written there. "
+            "Make the folder first, or choose another place."
+        )
+
+
+def draft_beside(path: Path) -> Path:
+    """Return a name next to `path` that nobody else uses; the same disk, so a move is atomic."""
+    return path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.draft")

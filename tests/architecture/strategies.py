@@ -1,0 +1,22 @@
+"""Hypothesis strategies for points of the search space."""
+
+from hypothesis import strategies as st
+
+from interstellar.architecture.architecture import ALL_WEIGHTS, Architecture, Macro, Micro
+from interstellar.architecture.choices import Activation, Combinator, Source
+
+macros = st.builds(
+    Macro,
+    subject=st.sampled_from(Combinator),
+    relation=st.sampled_from(Combinator),
+    output=st.sampled_from(Combinator),
+    relation_source=st.sampled_from(Source),
+    output_source=st.sampled_from(Source),
+)
+micros = st.builds(
+    Micro,
+    subject_activation=st.sampled_from(Activation),
+    relation_activation=st.sampled_from(Activation),
+    trained=st.frozensets(st.sampled_from(sorted(ALL_WEIGHTS))),
+)
+architectures = st.builds(Architecture, macros, micros)

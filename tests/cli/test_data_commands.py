@@ -1,0 +1,144 @@
+"""`interstellar data …`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.benchmark_sets import requires_set
+from tests.cli.run_command import run_command
+from tests.tiny_graphs import ring, write_rows, write_rsn_folder, write_split_folder
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_list_names_every_set_and_says_which_are_here(capfd: Capture) -> None:
+    sets = {row["name"]: row for row in run_command(capfd, "data", "list", "--json").json["sets"]}
+
+    assert {"WN18RR", "FB15k-237", "YAGO3-10", "countries-S3", "DBP-WD", "EN-DE-dense"} <= set(sets)
+    assert sets["geography-S3"] == {
+        "name": "geography-S3",
+        "task": "link-prediction",
+        "available": True,
+    }
+
+
+def test_info_counts_one_graph(capfd: Capture, tmp_path: Path) -> None:
+    folder = write_split_folder(tmp_path / "europe")
+
+    outcome = run_command(capfd, "data", "info", folder, "--hops", "--json").json
+
+    assert {key: outcome[key] for key in ("name", "task", "entities", "relations")} == {
+        "name": "europe",
+        "task": "link-prediction",
+        "entities": 5,
+        "relations": 2,
+    }
+    assert [outcome[split] for split in ("train", "valid", "test")] == [6, 1, 1]
+    assert outcome["hops"]["valid"] == {"<=1": 0.0, "2": 100.0, "3": 0.0, ">=4": 0.0}
+    assert outcome["hops"]["test"]["<=1"] == 100.0
+
+
+def test_info_counts_two_graphs_of_ones_own(capfd: Capture, tmp_path: Path) -> None:
+    first = write_rows(tmp_path / "a.tsv", ring(10, prefix="a"))
+    second = write_rows(tmp_path / "b.tsv", ring(12, prefix="b"))
+    pairs = write_rows(tmp_path / "p.tsv", [(f"a{i}", f"b{i}") for i in range(10)])
+
+    outcome = run_command(
+        capfd, "data", "info", first, "--with", second, "--pairs", pairs, "--json"
+    ).json
+
+    assert outcome["task"] == "entity-alignment"
+    assert outcome["graphs"] == [
+        {"entities": 10, "relations": 1, "triplets": 10},
+        {"entities": 12, "relations": 1, "triplets": 12},
+    ]
+    assert [outcome[key] for key in ("seeds", "valid", "test")] == [8, 1, 1]
+
+
+def test_info_for_a_person_shows_counts_and_notes(capfd: Capture, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "g.tsv", [*ring(2000), *ring(2000)])
+
+    outcome = run_command(capfd, "data", "info", path)
+
+    assert "entities   2,000" in outcome.out
+    assert "note: g.tsv: 2,000 duplicate triplets were dropped" in outcome.out
+
+
+def test_check_lists_every_fault_and_exits_2(capfd: Capture, tmp_path: Path) -> None:
+    folder = write_rsn_folder(tmp_path)
+    with (folder / "triples_1").open("a") as stream:
+        stream.write("999\t1\t0\nonly one\n")
+    with (folder / "sup_ent_ids").open("a") as stream:
+        stream.write("0\t777\n")
+
+    outcome = run_command(capfd, "data", "check", folder, "--json")
+
+    found = json.loads(outcome.out)
+    assert outcome.code == 2
+    assert found["ok"] is False
+    places = [(Path(fault["file"]).name, fault["line"]) for fault in found["faults"]]
+    assert places == [("triples_1", 22), ("triples_1", 21), ("sup_ent_ids", 7)]
+    assert outcome.err.startswith("error: ")
+
+
+def test_check_is_content_with_a_good_set(capfd: Capture) -> None:
+    outcome = run_command(capfd, "data", "check", "geography-S1", "--json").json
+
+    assert outcome == {"ok": True, "faults": [], "notes": []}
+
+
+def test_convert_writes_what_info_reads(capfd: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "text"
+
+    written = run_command(capfd, "data", "convert", "geography-S3", out, "--json").json
+    again = run_command(capfd, "data", "convert", "geography-S3", out)
+
+    assert written == {"path": str(out)}
+    assert sorted(path.name for path in out.iterdir()) == [
+        "regions.txt",
+        "test.txt",
+        "train.txt",
+        "valid.txt",
+    ]
+    assert again.code == 2
+
+
+def test_fetching_a_set_without_an_address_says_where_it_comes_from(
+    capfd: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERSTELLAR_DATA", str(tmp_path))
+
+    outcome = run_command(capfd, "data", "fetch", "DBP-WD-dense")
+
+    assert outcome.code == 1
+    assert "RSN" in outcome.err
+
+
+@requires_set("link-prediction/WN18RR")
+def test_wn18rr_has_the_papers_counts_and_hops(capfd: Capture) -> None:
+    outcome = run_command(capfd, "data", "info", "WN18RR", "--hops", "--json").json
+
+    assert [outcome[key] for key in ("entities", "relations")] == [40_943, 11]
+    assert [outcome[key] for key in ("train", "valid", "test")] == [86_835, 3_034, 3_134]
+    for split, paper in (("valid", (35.5, 8.8, 22.2, 33.5)), ("test", (35.0, 9.3, 21.4, 34.3))):
+        assert list(outcome["hops"][split].values()) == pytest.approx(paper, abs=0.2)
+
+
+@requires_set("link-prediction/FB15k-237")
+def test_fb15k_237_differs_from_the_paper_by_its_self_loops_alone(capfd: Capture) -> None:
+    hops = run_command(capfd, "data", "info", "FB15k-237", "--hops", "--json").json["hops"]["valid"]
+
+    assert [hops["2"], hops["3"]] == pytest.approx([73.2, 26.1], abs=0.1)
+    assert hops["<=1"] + hops[">=4"] == pytest.approx(0.7, abs=0.1)
+
+
+@requires_set("entity-alignment/DBP-WD-normal")
+def test_dbp_wd_has_the_papers_counts(capfd: Capture) -> None:
+    outcome = run_command(capfd, "data", "info", "DBP-WD", "--json").json
+
+    assert outcome["graphs"] == [
+        {"entities": 15_000, "relations": 253, "triplets": 38_421},
+        {"entities": 15_000, "relations": 144, "triplets": 40_159},
+    ]
+    assert [outcome[key] for key in ("seeds", "valid", "test")] == [4_500, 1_050, 9_450]

@@ -1,0 +1,84 @@
+"""Frames and Parquet files."""
+
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from interstellar.data.findings import Findings
+from interstellar.data.reading.any_file import read_triplets
+from interstellar.data.reading.frames import read_frame, read_rows
+
+COLUMNS = {"weight": [0.5, 1.0], "tail": ["b", "c"], "head": ["a", "b"], "relation": ["r", "r"]}
+EXPECTED = [["a", "b"], ["r", "r"], ["b", "c"]]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_every_library_give_the_same_columns(make: type) -> None:
+    findings = Findings()
+
+    table = read_frame(make(COLUMNS), findings)
+
+    assert [column.to_pylist() for column in table.columns] == EXPECTED
+    assert findings.faults == []
+
+
+def test_numbers_serve_as_names() -> None:
+    findings = Findings()
+
+    table = read_frame(pl.DataFrame({"a": [1, 2], "b": [7, 7], "c": [2, 3]}), findings)
+
+    assert [column.to_pylist() for column in table.columns] == [["1", "2"], ["7", "7"], ["2", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "line", "word"),
+    [
+        ({"head": ["a", None], "relation": ["r", "r"], "tail": ["b", "c"]}, 2, "missing"),
+        ({"head": ["a", ""], "relation": ["r", "r"], "tail": ["b", "c"]}, 2, "missing"),
+        ({"head": ["a"], "relation": ["r"]}, None, "must be called"),
+        ({"head": [0.5], "relation": ["r"], "tail": ["b"]}, None, "of type double"),
+        ({"head": [], "relation": [], "tail": []}, None, "holds no rows"),
+    ],
+)
+def test_unusable_frames_are_faults(
+    columns: dict[str, list[str]], line: int | None, word: str
+) -> None:
+    findings = Findings()
+
+    read_frame(pa.table(columns), findings)
+
+    assert findings.faults[0].line == line
+    assert word in findings.faults[0].fault
+
+
+def test_a_column_of_mixed_types_is_a_fault() -> None:
+    findings = Findings()
+
+    read_frame(pd.DataFrame({"s": ["a", 1], "r": ["r", "r"], "o": ["b", "c"]}), findings)
+
+    assert "mixed types" in findings.faults[0].fault
+
+
+def test_rows_that_are_no_triplets_are_named_by_their_place() -> None:
+    findings = Findings()
+
+    table = read_rows([("a", "r", "b"), ("a", "r"), ("a", 1, "b"), "abc"], findings)
+
+    assert len(table) == 1
+    assert [fault.line for fault in findings.faults] == [2, 3, 4]
+
+
+def test_parquet_is_read_and_a_broken_one_is_a_fault(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table(COLUMNS), tmp_path / "g.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and then nonsense")
+    good, bad = Findings(), Findings()
+
+    table = read_triplets(tmp_path / "g.parquet", good)
+    read_triplets(tmp_path / "bad.parquet", bad)
+
+    assert [column.to_pylist() for column in table.columns] == EXPECTED
+    assert "is not a Parquet file" in bad.faults[0].fault
