@@ -12,7 +12,10 @@ COMMANDS = (
     ("What is in the built-in graph?", "data info geography-S3 --hops"),
     ("Relational paths of it, by name:", "paths geography-S3 --out demo/paths.tsv --seed 1"),
     ("How large is the search space, and how many networks are in it?", "space"),
-    ("One architecture: the best that the paper found for DBP-WD", "show Interstellar-DBP-WD --svg demo/architecture.svg"),
+    (
+        "One architecture: the best that the paper found for DBP-WD",
+        "show Interstellar-DBP-WD --svg demo/architecture.svg",
+    ),
 )
 
 

@@ -1,8 +1,29 @@
 """Which device a computation runs on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from interstellar.errors import SettingsError
+
+
+@contextmanager
+def tf32_products() -> Iterator[None]:
+    """Let CUDA multiply float32 matrices in TF32 within this context."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that the memory of the CPU or a GPU is used up."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "not enough memory" in str(error)
 
 
 def find_device(text: str) -> torch.device:

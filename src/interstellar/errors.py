@@ -5,7 +5,8 @@ InterstellarError                (exit 1)
 │   ├── DataError                a file or graph is not what it claims to be
 │   ├── ArchitectureError        an architecture is outside the search space
 │   └── SettingsError            an option or setting has a value that cannot work
-└── FetchError                   a download did not arrive whole
+├── FetchError                   a download did not arrive whole
+└── TrainingError                training cannot go on
 
 Each message says what was found and where, what must hold, and what to do next.
 """
@@ -66,3 +67,7 @@ class SettingsError(InputError):
 
 class FetchError(InterstellarError):
     """A download did not arrive whole."""
+
+
+class TrainingError(InterstellarError):
+    """Training cannot go on."""

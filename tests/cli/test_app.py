@@ -41,7 +41,7 @@ def test_help_needs_neither_torch_nor_arrow() -> None:
         (["paths", "geography-S1", "--out", "p.npy", "--rule", "x"], "'x'"),
         (["paths", "geography-S1", "--out", "p.npy", "--device", "tpu"], "'tpu' is unknown"),
         (["paths", "geography-S1", "--out", "p.npy", "--seed", "-1"], "seed -1 is negative"),
-        (["show", "[0,4,10,1,1,0,0,1,1,0]"], "[0,4,10,1,1,0,0,1,1,0]"),
+        (["show", "[0,4,10,1,1,0,0,1,1,0]"], "has 10 numbers, but a code has 11"),
         (["show", "[9,4,10,1,1,0,0,1,1,0,1]"], "9"),
         (["show", "O_r = s % r; v = O_r"], "%"),
         (["show", '{"format": "interstellar-architecture"}'], "format"),

@@ -148,6 +148,34 @@ def test_without_links_across_the_graph_falls_apart_into_neighbourhoods() -> Non
     assert sizes == [50] * 20
 
 
+def test_neighbourhoods_have_numbers_of_their_own() -> None:
+    graph = synthetic_graph(SyntheticSettings(entities=1000, across=0))
+
+    assert np.array_equal(graph.train[:, 0] // 50, graph.train[:, 2] // 50)
+
+
+def test_a_graph_made_in_many_blocks_is_like_one_made_in_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = SyntheticSettings(entities=1000, triplets=13_000, seed=3)
+    whole = synthetic_graph(asked)
+    monkeypatch.setattr("interstellar.data.synthetic._BLOCK", 70)
+
+    graph = synthetic_graph(asked)
+
+    rows = np.concatenate([graph.train, graph.valid, graph.test])
+    assert len(np.unique(rows, axis=0)) == 13_000
+    assert component_sizes(graph.train, 1000) == [1000]
+    for split in ("train", "valid", "test"):
+        counts, expected = (np.bincount(g.split(split)[:, 1]) for g in (graph, whole))
+        assert len(graph.split(split)) == len(whole.split(split))
+        assert np.allclose(counts, expected, atol=60)
+    objects_of = index_objects(graph.train)
+    rule_by_conclusion = {rule.conclusion: rule for rule in planted_rules(asked)}
+    for subject, relation, answer in graph.test.tolist():
+        assert answer in follow(rule_by_conclusion[relation], subject, objects_of)
+
+
 def test_with_links_across_the_graph_is_connected_but_stays_local() -> None:
     graph = synthetic_graph(SyntheticSettings(entities=1000))
 

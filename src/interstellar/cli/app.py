@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from interstellar.cli import architecture_commands, data_commands, path_commands
+from interstellar.cli import architecture_commands, data_commands, path_commands, training_commands
 from interstellar.errors import InterstellarError
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
@@ -30,6 +30,8 @@ app.add_typer(data_commands.app, name="data")
 app.command("paths", no_args_is_help=True)(path_commands.sample)
 app.command("space")(architecture_commands.measure_space)
 app.command("show", no_args_is_help=True)(architecture_commands.show)
+app.command("train", no_args_is_help=True)(training_commands.train)
+app.command("evaluate", no_args_is_help=True)(training_commands.evaluate)
 
 
 def print_version(is_asked: bool) -> None:
@@ -62,17 +64,20 @@ def run(arguments: list[str] | None = None) -> int:
         code = app(arguments, standalone_mode=False)
     except InterstellarError as error:
         return fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return fail("interrupted.", INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
     except USAGE_ERROR as error:
-        return fail_usage(getattr(error, "message", str(error)))
+        return fail_usage(error)
     except OSError as error:
         return fail(f"{error}. Nothing was left half written.", 1)
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code by itself
+        return fail("interrupted.", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
-def fail_usage(message: str) -> int:
+def fail_usage(error: Exception) -> int:
     """Say what is wrong with the command line; nothing where the help was shown instead."""
+    message: str = error.format_message() if hasattr(error, "format_message") else str(error)
     if message:
         fail(f"{message.rstrip('.')}. `interstellar COMMAND --help` shows how.", 2)
     return 2

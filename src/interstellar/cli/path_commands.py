@@ -48,11 +48,11 @@ def sample(
     from interstellar.device import find_device
     from interstellar.paths.biased_walk import sample_paths
     from interstellar.paths.walk_graph import WalkGraph
-    from interstellar.paths.walk_settings import settings_for
+    from interstellar.paths.walk_settings import walk_settings_for
 
     chosen_device = find_device(device)
     graph = load(data, second=second, pairs=pairs, seed=seed)
-    settings = settings_for(
+    settings = walk_settings_for(
         graph,
         length=length,
         paths_per_triplet=per_triplet,

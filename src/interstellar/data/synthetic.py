@@ -11,15 +11,21 @@ hubs. The conclusions follow without exception:
 
 More triplets than that are made by more families of such rules with relations of their own,
 the last of them only in some of the neighbourhoods; see `planted_rules`. Noise is triplets
-with a random subject, any of the relations and an object drawn as above: it is where a rule
-has exceptions. Validation and test are conclusions drawn at random, as many of each rule;
-all premises and the noise are in train, so whatever has to be predicted can be. Entities are
-numbered at random and rows are shuffled: neither numbers nor order give anything away.
+with a random subject, any of the relations and an object drawn as above, evenly over the
+blocks of subjects: it is where a rule has exceptions. Validation and test are conclusions
+drawn at random, as many of each rule; all premises and the noise are in train, so whatever
+has to be predicted can be.
+
+Entities are numbered neighbourhood by neighbourhood, hubs first, and triplets stand in blocks
+of about eighty neighbourhoods, shuffled within: what belongs together is close together, as
+in most dumps of real graphs. So numbers tell what is near; nothing that learns may read them.
 
 The pair. Two views of one such graph: each keeps a random part of its triplets (every entity
-stays), adds noise of its own in place of the rest, and numbers and names everything anew.
+stays), adds noise of its own in place of the rest, shuffles them, and numbers and names
+everything anew, at random: neither numbers nor order give a partner away.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,22 +61,22 @@ SEED_SHARE, VALID_SHARE = 0.30, 0.07
 Ids = npt.NDArray[np.int32]
 _NOTHING = -1
 _TRAIN, _VALID, _TEST = 0, 1, 2
+_BLOCK = 2**12
+"""Subjects worked on together, so that temporaries stay in the cache whatever the size."""
 
 
 def synthetic_graph(settings: SyntheticSettings) -> KnowledgeGraph:
     """Return the graph that the settings describe; the same settings give the same graph."""
     planted = _plant(settings)
-    noise = _draw_noise(planted, settings, spawn(settings.seed, "synthetic noise"))
-    rng = spawn(settings.seed, "synthetic order")
-    numbers = rng.permutation(np.arange(settings.entities, dtype=np.int32))
     train, valid, test = (
-        _renumber_entities(_shuffle(rows, rng), numbers)
-        for rows in (
-            np.concatenate([planted.triplets(_TRAIN), noise]),
-            planted.triplets(_VALID),
-            planted.triplets(_TEST),
-        )
+        np.empty((n, 3), dtype=np.int32) for n in planted.split_sizes(settings.n_triplets)
     )
+    n_done = [0, 0, 0]
+    for rows, split_of_row in _draw_blocks(planted, settings):
+        for split, output in enumerate((train, valid, test)):
+            chosen = rows[split_of_row == split]
+            output[n_done[split] : n_done[split] + len(chosen)] = chosen
+            n_done[split] += len(chosen)
     return KnowledgeGraph(
         name=_describe(GRAPH_NAME, settings),
         entities=_numbered_names("e", settings.entities),
@@ -83,9 +89,7 @@ def synthetic_graph(settings: SyntheticSettings) -> KnowledgeGraph:
 
 def synthetic_pair(settings: SyntheticSettings) -> GraphPair:
     """Return two views of one synthetic graph, and which entities of theirs are the same."""
-    planted = _plant(settings)
-    noise = _draw_noise(planted, settings, spawn(settings.seed, "synthetic noise"))
-    common = np.concatenate([*map(planted.triplets, (_TRAIN, _VALID, _TEST)), noise])
+    common = np.concatenate([rows for rows, _ in _draw_blocks(_plant(settings), settings)])
     first, numbers_1 = _draw_view(common, settings, "first")
     second, numbers_2 = _draw_view(common, settings, "second")
     pairs = _shuffle(
@@ -136,16 +140,21 @@ class _Planted:
     split_of: npt.NDArray[np.int8]
     """(n_relations, n_entities)"""
 
-    def triplets(self, split: int) -> Triplets:
-        """Return the rows of one split, in order of relation and subject."""
-        relation, subject = np.nonzero(
-            (self.object_of != _NOTHING) & (self.split_of == split)  # (n_relations, n_entities)
-        )
-        rows = np.empty((len(relation), 3), dtype=np.int32)
-        rows[:, SUBJECT] = subject
+    def split_sizes(self, n_triplets: int) -> tuple[int, int, int]:
+        """Return the rows of each split of a graph of `n_triplets`, noise included."""
+        n_valid, n_test = (int(np.count_nonzero(self.split_of == s)) for s in (_VALID, _TEST))
+        return n_triplets - n_valid - n_test, n_valid, n_test
+
+    def rows_of(self, subjects: slice) -> tuple[Triplets, npt.NDArray[np.int8]]:
+        """Return the triplets of some subjects, and the split of each."""
+        objects = self.object_of[:, subjects]  # (n_relations, n_subjects)
+        places = np.flatnonzero(objects != _NOTHING)
+        relation, subject = np.divmod(places, objects.shape[1])
+        rows = np.empty((len(places), 3), dtype=np.int32)
+        rows[:, SUBJECT] = subject + subjects.start
         rows[:, RELATION] = relation
-        rows[:, OBJECT] = self.object_of[relation, subject]
-        return rows
+        rows[:, OBJECT] = objects[relation, subject]
+        return rows, self.split_of[:, subjects][relation, subject]
 
 
 def _plant(settings: SyntheticSettings) -> _Planted:
@@ -187,17 +196,26 @@ def _plant_rule(
     settings: SyntheticSettings,
     rng: np.random.Generator,
 ) -> None:
-    reached = places
-    for premise in rule.premises:
-        object_of[premise, places] = _draw_objects(places, places, settings, rng)
-        reached = object_of[premise, reached]
-    object_of[rule.conclusion, places] = reached
+    blocks = [places[block] for block in _blocks(len(places))]
+    for subjects in blocks:
+        for premise in rule.premises:
+            object_of[premise, subjects] = _draw_objects(subjects, places, settings, rng)
+    for subjects in blocks:
+        reached = subjects
+        for premise in rule.premises:
+            reached = object_of[premise, reached]
+        object_of[rule.conclusion, subjects] = reached
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n))
 
 
 def _draw_objects(
-    subjects: Ids, places: Ids, settings: SyntheticSettings, rng: np.random.Generator
+    subjects: Ids, places: Ids | None, settings: SyntheticSettings, rng: np.random.Generator
 ) -> Ids:
-    """Return an object among `places` for each subject, mostly near it, never itself."""
+    """Return an object for each subject, mostly near it, never itself; None: any place."""
     neighbourhood = _neighbourhood_of(subjects, settings)
     start, end = (_start_of(neighbourhood + step, settings) for step in (0, 1))
     size = end - start
@@ -205,7 +223,10 @@ def _draw_objects(
     near = np.minimum((size * skewed).astype(np.int64), size - 1)
     near += (near + start == subjects) & (size > 1)
     near = start + np.where(near == size, 0, near)
-    far = places[rng.integers(len(places), size=len(subjects), dtype=np.int32)]
+    n_places = settings.entities if places is None else len(places)
+    far = rng.integers(n_places, size=len(subjects), dtype=np.int32)
+    if places is not None:
+        far = places[far]
     leaves = rng.random(len(subjects), dtype=np.float32) < settings.across
     return np.where(leaves & (far != subjects), far, near).astype(np.int32)
 
@@ -228,26 +249,49 @@ def _draw_held_out(places: Ids, share: float, rng: np.random.Generator) -> tuple
     return drawn[:n_held_out], drawn[n_held_out:]
 
 
+def _draw_blocks(
+    planted: _Planted, settings: SyntheticSettings
+) -> Iterator[tuple[Triplets, npt.NDArray[np.int8]]]:
+    """Yield all triplets and their splits: those of one block of subjects after another."""
+    n_noise = settings.n_triplets - int(np.count_nonzero(planted.object_of != _NOTHING))
+    noise_rng = spawn(settings.seed, "synthetic noise")
+    order_rng = spawn(settings.seed, "synthetic order")
+    for subjects in _blocks(settings.entities):
+        n_before, n_after = (
+            n_noise * x // settings.entities for x in (subjects.start, subjects.stop)
+        )
+        noise = _draw_noise(n_after - n_before, subjects, planted, settings, noise_rng)
+        rows, split = planted.rows_of(subjects)
+        rows = np.concatenate([rows, noise])
+        split = np.concatenate([split, np.full(len(noise), _TRAIN, dtype=np.int8)])
+        order = order_rng.permutation(len(rows))
+        yield rows[order], split[order]
+
+
 def _draw_noise(
-    planted: _Planted, settings: SyntheticSettings, rng: np.random.Generator
+    n: int,
+    subjects: slice,
+    planted: _Planted,
+    settings: SyntheticSettings,
+    rng: np.random.Generator,
 ) -> Triplets:
-    """Return distinct triplets that are not planted, as many as the graph still lacks."""
-    n_lacking = settings.n_triplets - int(np.count_nonzero(planted.object_of != _NOTHING))
+    """Return `n` distinct triplets of some subjects that are not planted."""
     noise = no_triplets()
-    while len(noise) < n_lacking:
-        more = _draw_triplets(n_lacking - len(noise), settings, rng)
+    while len(noise) < n:
+        more = _draw_triplets(n - len(noise), subjects, settings, rng)
         is_new = planted.object_of[more[:, RELATION], more[:, SUBJECT]] != more[:, OBJECT]
         noise = distinct_triplets(np.concatenate([noise, more[is_new]]))
     return noise
 
 
-def _draw_triplets(n: int, settings: SyntheticSettings, rng: np.random.Generator) -> Triplets:
+def _draw_triplets(
+    n: int, subjects: slice, settings: SyntheticSettings, rng: np.random.Generator
+) -> Triplets:
     """Return `n` triplets of places, some of them perhaps equal."""
-    places = np.arange(settings.entities, dtype=np.int32)
     rows = np.empty((n, 3), dtype=np.int32)
-    rows[:, SUBJECT] = rng.integers(settings.entities, size=n)
-    rows[:, RELATION] = rng.integers(settings.n_relations, size=n)
-    rows[:, OBJECT] = _draw_objects(rows[:, SUBJECT], places, settings, rng)
+    rows[:, SUBJECT] = rng.integers(subjects.start, subjects.stop, size=n, dtype=np.int32)
+    rows[:, RELATION] = rng.integers(settings.n_relations, size=n, dtype=np.int32)
+    rows[:, OBJECT] = _draw_objects(rows[:, SUBJECT], None, settings, rng)
     return rows
 
 
@@ -267,7 +311,7 @@ def _draw_view(common: Triplets, settings: SyntheticSettings, which: str) -> tup
     rng = spawn(settings.seed, f"synthetic {which} view")
     kept = common[_draw_kept(common, settings, rng)]
     n_own = round(len(kept) * (1 / settings.overlap - 1))
-    own = _draw_triplets(n_own, settings, rng)
+    own = _draw_triplets(n_own, slice(0, settings.entities), settings, rng)
     view = _shuffle(distinct_triplets(np.concatenate([kept, own])), rng)
     numbers = rng.permutation(np.arange(settings.entities, dtype=np.int32))
     relation_numbers = rng.permutation(np.arange(settings.n_relations, dtype=np.int32))

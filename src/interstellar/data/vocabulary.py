@@ -59,8 +59,7 @@ class Vocabulary:
         found = pc.index_in(text, value_set=self.array)
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()
-        ids: npt.NDArray[np.int32] = pc.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False)
-        return ids
+        return np.array(pc.fill_null(found, UNKNOWN), dtype=np.int32)
 
     def to_list(self) -> list[str]:
         """Return all names as Python strings."""

@@ -1,0 +1,119 @@
+"""Time of a training step.
+
+On CUDA: the paper's setting of a set (DBP-WD: batch 512 × 7 steps, d 256, 30,000 entities), set-up
+of a new architecture, milliseconds a step with optimiser, peak memory, and with `--profile` where
+the time goes. On the CPU: an epoch of a small graph against the plain eager formulation of the
+same network in the same run.
+
+    python benchmarks/step.py --device cuda --data DBP-WD [--profile] [--json FILE]
+    python benchmarks/step.py --device cpu --data geography-S3
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+import interstellar
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.notation import from_code, read_architecture, to_formula
+from interstellar.paths.biased_walk import sample_paths
+from interstellar.paths.walk_graph import WalkGraph
+from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.training.loop import Training
+from interstellar.training.presets import paper_preset
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.step import TrainingStep
+
+Figures = dict[str, float | int | str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="DBP-WD")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--architecture", help="instead of the published one")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    figures = measure_cuda(arguments)
+    print(json.dumps(figures, indent=1))
+    if arguments.json:
+        with arguments.json.open("a") as file:
+            file.write(json.dumps(figures) + "\n")
+
+
+def measure_cuda(arguments: argparse.Namespace) -> Figures:
+    task = task_for(interstellar.load(arguments.data))
+    preset = paper_preset(arguments.data)
+    architecture = read_architecture(arguments.architecture or preset.architecture)
+    paths = sample(task, preset.settings, torch.device("cuda"))
+    set_up(task, architecture, preset.settings, paths)  # loads libraries, compiles kernels once
+    other = from_code([0, 8, 10, 2, 1, 1, 1, 1, 1, 1, 1])
+    started = time.perf_counter()
+    set_up(task, other, preset.settings, paths)
+    setup_seconds = time.perf_counter() - started
+    torch.cuda.reset_peak_memory_stats()
+    training = set_up(task, architecture, preset.settings, paths)
+    figures: Figures = {
+        "data": arguments.data,
+        "architecture": to_formula(architecture),
+        "device": torch.cuda.get_device_name(),
+        "batch": preset.settings.batch_size,
+        "setup_of_a_new_architecture_s": round(setup_seconds, 3),
+        "step_ms": round(time_steps(training, arguments.steps), 4),
+        "steps_an_epoch": training._step.n_steps,
+        "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 3),
+    }
+    if arguments.profile:
+        profile(training._step)
+    return figures
+
+
+def sample(task: Task, settings: TrainingSettings, device: torch.device) -> torch.Tensor:
+    table = sample_paths(WalkGraph.of(task.graph), settings.walk, seed=0, device=device)
+    return torch.from_numpy(table.array).to(device)
+
+
+def set_up(
+    task: Task, architecture: Architecture, settings: TrainingSettings, paths: torch.Tensor
+) -> Training:
+    network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
+    training = Training(network, paths, settings, seed=0, measure=lambda _: {})
+    torch.cuda.synchronize()
+    return training
+
+
+def time_steps(training: Training, n_steps: int) -> float:
+    """Return the milliseconds of a step, the best of five runs."""
+    step, compute = training._step, training._compute
+    best = float("inf")
+    for _ in range(5):
+        step.begin_epoch(torch.randperm(len(step.paths)), 1e-4, 0)
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        for _ in range(min(n_steps, step.n_steps)):
+            compute()
+        torch.cuda.synchronize()
+        best = min(best, (time.perf_counter() - started) / min(n_steps, step.n_steps))
+    return 1000 * best
+
+
+def profile(step: TrainingStep) -> None:
+    from torch.profiler import ProfilerActivity, profile
+
+    step.begin_epoch(torch.randperm(len(step.paths)), 1e-4, 0)
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for _ in range(10):
+            step.compute()
+        torch.cuda.synchronize()
+    print(profiler.key_averages().table(sort_by="cuda_time_total", row_limit=70, max_name_column_width=70))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""`interstellar train` and `interstellar evaluate`."""
+
+import signal
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interstellar.cli.data_commands import Data, Pairs, Second, SplitText, parse_split
+from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report, training_bar
+from interstellar.cli.path_commands import Device
+from interstellar.errors import SettingsError
+
+if TYPE_CHECKING:
+    from interstellar.training.settings import Precision, TrainingSettings
+
+ArchitectureText = Annotated[
+    str | None,
+    typer.Option(
+        "--architecture",
+        metavar="ARCH",
+        help="A name (TransE), an 11-number code, a formula, or a JSON file.",
+    ),
+]
+
+
+def train(
+    data: Data,
+    out: Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run; a new one.")],
+    architecture: ArchitectureText = None,
+    preset: Annotated[
+        str | None, typer.Option(help="paper: the published architecture and settings of a set.")
+    ] = None,
+    settings_file: Annotated[
+        Path | None,
+        typer.Option("--settings", metavar="FILE.toml", help="Settings that differ, by file."),
+    ] = None,
+    second: Second = None,
+    pairs: Pairs = None,
+    split: SplitText = None,
+    dim: Annotated[int | None, typer.Option(help="Numbers in an embedding.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Paths in a step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of Adam, at first.")] = None,
+    dropout: Annotated[float | None, typer.Option(help="Share of outputs zeroed.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,
+    precision: Annotated[str | None, typer.Option(help="auto, float32 or mixed.")] = None,
+    negatives: Annotated[
+        int | None, typer.Option(help="Sampled softmax with so many; else the full one.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in RUN.")] = False,
+    seed: Seed = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Train one architecture and say how good it is.
+
+    Examples: `interstellar train geography-S1 --architecture ComplEx --out run`,
+    `interstellar train DBP-WD --preset paper --device cuda --out run`,
+    `interstellar train my.tsv --architecture RSN --dim 128 --epochs 20 --out run`.
+    """
+    from interstellar.data.loading import load
+    from interstellar.data.statistics import task_of
+    from interstellar.device import find_device
+    from interstellar.tasks.training_run import train_run
+    from interstellar.training.experiment import Experiment, read_settings
+    from interstellar.training.presets import default_settings, paper_preset
+    from interstellar.training.settings import with_changes
+
+    chosen_device = find_device(device)
+    base, published = None, None
+    if preset is not None:
+        if preset != "paper":
+            raise SettingsError(f"--preset {preset!r} is unknown. There is `paper`.")
+        row = paper_preset(data)
+        base, published = row.settings, row.architecture
+    if architecture is None and published is None:
+        raise SettingsError(
+            "no architecture was given. Give --architecture, for instance ComplEx, or --preset "
+            "paper for a published set."
+        )
+    shares = parse_split(split)
+    graph = load(data, second=second, pairs=pairs, split=shares, seed=0)
+    base = base or default_settings(task_of(graph), graph.name)
+    settings: TrainingSettings = with_changes(
+        read_settings(settings_file, base) if settings_file else base,
+        dim=dim,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        dropout=dropout,
+        max_epochs=epochs,
+        precision=parse_precision(precision),
+        n_negatives=negatives,
+    )
+    experiment = Experiment(
+        data=data,
+        second=None if second is None else str(second),
+        pairs=None if pairs is None else str(pairs),
+        split=shares,
+        architecture=architecture or published or "",
+        seed=seed,
+        settings=settings,
+    )
+    for note in graph.notes:
+        report(f"note: {note}")
+    signal.signal(signal.SIGTERM, interrupt)
+    with training_bar(settings.max_epochs, str(settings.selection)) as (on_step, on_epoch):
+        result = train_run(
+            experiment,
+            out,
+            device=chosen_device,
+            is_resumed=resume,
+            on_step=on_step,
+            on_epoch=on_epoch,
+        )
+    if as_json:
+        print_json(result)
+        return
+    print_fields({key: result[key] for key in ("best_epoch", "epochs", "seconds", "step_ms")})
+    for name, metrics in result["metrics"].items():
+        print_fields({name: ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())})
+
+
+def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Treat SIGTERM as Ctrl-C: what was done is saved."""
+    raise KeyboardInterrupt
+
+
+def parse_precision(text: str | None) -> "Precision | None":
+    """Return the precision that a flag names."""
+    from interstellar.training.settings import Precision
+
+    if text is None:
+        return None
+    if text not in list(Precision):
+        raise SettingsError(f"--precision {text!r} is unknown. Choose {', '.join(Precision)}.")
+    return Precision(text)
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")],
+    split: Annotated[str, typer.Option(help="valid or test.")] = "test",
+    decode: Annotated[str, typer.Option(help="Alignment: cosine or csls.")] = "cosine",
+    candidates: Annotated[
+        str, typer.Option(help="Alignment: reference (as published) or all.")
+    ] = "reference",
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Score a trained run.
+
+    Examples: `interstellar evaluate run`, `interstellar evaluate run --decode csls --candidates all`.
+    """
+    from interstellar.device import find_device
+    from interstellar.evaluation.alignment import Candidates
+    from interstellar.evaluation.similarity import Decoding
+    from interstellar.tasks.splits import Split
+    from interstellar.tasks.trained_run import open_run
+
+    chosen = {
+        name: choose(name, text, kind)
+        for name, text, kind in (
+            ("split", split, Split),
+            ("decode", decode, Decoding),
+            ("candidates", candidates, Candidates),
+        )
+    }
+    trained = open_run(run, find_device(device))
+    metrics = trained.measure(
+        Split(chosen["split"]),
+        candidates=Candidates(chosen["candidates"]),
+        decoding=Decoding(chosen["decode"]),
+    ).as_dict()
+    if as_json:
+        print_json({"metrics": metrics, **chosen})
+    else:
+        print_fields(metrics)
+
+
+def choose(flag: str, text: str, kind: type[StrEnum]) -> str:
+    """Return a choice given by name, or say which there are."""
+    if text not in [member.value for member in kind]:
+        raise SettingsError(f"--{flag} {text!r} is unknown. Choose {' or '.join(kind)}.")
+    return text

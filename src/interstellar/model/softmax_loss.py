@@ -1,0 +1,105 @@
+"""Full softmax over all entities (paper, Eq. loss), its memory bounded whatever their number.
+
+L = mean over rows of −logit[true] + log Σ_o exp(logit[o]), with logit = v · o. The gradient
+with respect to the logits is softmax − one-hot, so loss and gradients come from one pass: a
+chunk of rows is multiplied out, turned into its gradient in place, multiplied back, and
+forgotten. At most `chunk_rows` × n_entities logits exist at a time.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LossPlan:
+    """How the loss is computed; beyond rounding the result does not depend on it."""
+
+    chunk_rows: int
+    """Rows whose logits exist at the same time."""
+    is_mixed: bool = False
+    """Whether products are in bfloat16 with sums in float32; needs CUDA."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityTable:
+    """The embeddings of all entities that outputs are multiplied with, and their gradient.
+
+    Both may have more rows than there are entities, all of them zero: products run at the full
+    speed of a card only where their sizes are whole blocks.
+    """
+
+    values: Tensor
+    """(n_rows, dim)."""
+    gradient: Tensor
+    """(n_rows, dim); the loss writes it."""
+    n_entities: int
+
+
+def softmax_loss(
+    v: Tensor,
+    table: EntityTable,
+    true: Tensor,
+    plan: LossPlan,
+    *,
+    scale: float,
+    is_first: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy of each row, (rows,), and the gradient of scale · their sum.
+
+    Args:
+        v: Outputs, (rows, dim).
+        table: The embeddings of all entities; its gradient is computed too.
+        true: The right entity of each row, (rows,).
+        plan: Chunking and precision.
+        scale: 1 / rows for the mean; less where several calls make up one mean.
+        is_first: Whether the gradient of the table is set; otherwise it is added to.
+    """
+    compute = _compute_mixed if plan.is_mixed else _compute
+    with torch.no_grad():
+        return compute(v.detach(), table, true, plan.chunk_rows, scale, is_first)
+
+
+def _compute(
+    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, scale: float, is_first: bool
+) -> tuple[Tensor, Tensor]:
+    values, gradient = table.values[: table.n_entities], table.gradient[: table.n_entities]
+    losses, v_gradient = v.new_empty(len(v)), torch.empty_like(v)
+    for start in range(0, len(v), chunk_rows):
+        part = slice(start, start + chunk_rows)
+        logits = v[part] @ values.T
+        losses[part] = turn_into_gradient(logits, true[part], scale=scale)
+        torch.mm(logits, values, out=v_gradient[part])
+        gradient.addmm_(logits.T, v[part], beta=0 if is_first and start == 0 else 1)
+    return losses, v_gradient
+
+
+def turn_into_gradient(logits: Tensor, true: Tensor, *, scale: float) -> Tensor:
+    """Replace logits by scale · (softmax − one-hot), and return the cross-entropy of each row."""
+    true = true.long().unsqueeze(1)
+    true_logits = logits.gather(1, true)
+    log_sums = torch.logsumexp(logits, dim=1, keepdim=True)
+    torch.exp(logits.sub_(log_sums), out=logits)
+    logits.scatter_add_(1, true, torch.full_like(true_logits, -1))
+    logits.mul_(scale)
+    return (log_sums - true_logits).squeeze(1)
+
+
+def _compute_mixed(
+    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, scale: float, is_first: bool
+) -> tuple[Tensor, Tensor]:
+    from interstellar.model.softmax_kernel import turn_into_gradient_  # noqa: PLC0415 (triton)
+
+    values, outputs = table.values.to(torch.bfloat16), v.to(torch.bfloat16)
+    losses, v_gradient = torch.empty(len(v), device=v.device), torch.empty_like(v)
+    for start in range(0, len(v), chunk_rows):
+        part = slice(start, start + chunk_rows)
+        logits = outputs[part] @ values.T
+        turn_into_gradient_(logits, true[part], losses[part], table.n_entities, scale=scale)
+        torch.mm(logits, values, out_dtype=torch.float32, out=v_gradient[part])
+        if is_first and start == 0:
+            torch.mm(logits.T, outputs[part], out_dtype=torch.float32, out=table.gradient)
+        else:
+            table.gradient.add_(torch.mm(logits.T, outputs[part], out_dtype=torch.float32))
+    return losses, v_gradient

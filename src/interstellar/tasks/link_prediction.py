@@ -1,0 +1,44 @@
+"""Link prediction: which object completes (subject, relation, ?), and which subject (?, r, o).
+
+Filtered ranks in both directions, all entities as candidates, also those unseen in training.
+"""
+
+from typing import final
+
+from interstellar.data.graph import KnowledgeGraph
+from interstellar.data.known_answers import KnownAnswers
+from interstellar.data.triplets import with_inverses
+from interstellar.evaluation.auc_pr import auc_pr_among
+from interstellar.evaluation.metrics import Metrics
+from interstellar.evaluation.ranks import rank_objects
+from interstellar.model.path_network import NetworkForm, PathNetwork
+from interstellar.tasks.splits import Split
+
+FORM = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
+
+
+@final
+class LinkPrediction:
+    """One graph, whose held-out triplets are to be found."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self.graph = graph
+        self.form = FORM
+        self._known = KnownAnswers.of(graph)
+
+    def measure(self, network: PathNetwork, split: Split) -> Metrics:
+        triplets = self.graph.split(split)
+        device = network.objects.device
+        ranks = rank_objects(
+            network.logits,
+            with_inverses(triplets, len(self.graph.relations)),
+            self._known,
+            n_entities=len(self.graph.entities),
+            device=device,
+        )
+        auc_pr = None
+        if self.graph.answers is not None:
+            auc_pr = auc_pr_among(
+                network.logits, triplets, self._known, answers=self.graph.answers, device=device
+            )
+        return Metrics.of(ranks, auc_pr=auc_pr)

@@ -1,0 +1,91 @@
+"""A finished run opened again: its network, its task, its metrics."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+from interstellar.architecture.notation import read_architecture
+from interstellar.errors import DataError, SettingsError
+from interstellar.evaluation.alignment import Candidates
+from interstellar.evaluation.metrics import Metrics
+from interstellar.evaluation.similarity import Decoding
+from interstellar.model.path_network import PathNetwork
+from interstellar.records.run_folder import RunFolder
+from interstellar.tasks.entity_alignment import EntityAlignment
+from interstellar.tasks.prepared import load_data
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.training.experiment import Experiment, read_experiment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedRun:
+    """What a run trained, and what it was trained for."""
+
+    experiment: Experiment
+    task: Task
+    network: PathNetwork
+
+    def measure(
+        self,
+        split: Split,
+        *,
+        candidates: Candidates = Candidates.REFERENCE,
+        decoding: Decoding = Decoding.COSINE,
+    ) -> Metrics:
+        """Return the metrics on a split; candidates and decoding are for alignment."""
+        if isinstance(self.task, EntityAlignment):
+            return self.task.measure_decoded(self.network.subjects, split, candidates, decoding)
+        if decoding is not Decoding.COSINE or candidates is not Candidates.REFERENCE:
+            raise SettingsError(
+                "--decode and --candidates choose among the entities of a second graph, and this "
+                "is a run of link prediction. Leave them out."
+            )
+        return self.task.measure(self.network, split)
+
+
+def open_run(path: Path, device: torch.device) -> TrainedRun:
+    """Return the trained network of a finished run."""
+    run = RunFolder.open(path)
+    if not run.is_finished:
+        raise SettingsError(
+            f"{path} has not finished training. Go on with `interstellar train … --resume`."
+        )
+    experiment = read_experiment(run.experiment_file)
+    task = task_for(load_data(experiment))
+    refuse_other_names(run, task)
+    network = build_network(
+        task, read_architecture(experiment.architecture), dim=experiment.settings.dim, dropout=0.0
+    )
+    load_weights(network, run.weights_file)
+    return TrainedRun(experiment, task, network.to(device))
+
+
+def refuse_other_names(run: RunFolder, task: Task) -> None:
+    """Raise if the data now has other names than when the run was trained."""
+    for word, vocabulary in (
+        ("entities", task.graph.all_entities),
+        ("relations", task.graph.all_relations),
+    ):
+        if run.read_names(word) != vocabulary.to_list():
+            raise DataError(
+                f"{run.path} was trained on other {word} than the data holds now. "
+                "Bring the data back as it was, or train anew."
+            )
+
+
+def load_weights(network: PathNetwork, path: Path) -> None:
+    """Set the parameters of a network to those of a file."""
+    try:
+        weights = load_file(path)
+    except Exception as error:  # safetensors raises its own kinds, and OSError
+        raise DataError(f"{path} cannot be read ({error}). Take it from a copy.") from error
+    for name, parameter in network.named_parameters():
+        if name not in weights or weights[name].shape != parameter.shape:
+            raise DataError(
+                f"{path} does not hold {name} of shape {tuple(parameter.shape)}: "
+                "it is not the file of this run. Take it from a copy."
+            )
+        parameter.data.copy_(weights[name])

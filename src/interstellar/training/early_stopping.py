@@ -1,0 +1,28 @@
+"""When to stop, and which epoch was the best."""
+
+from typing import final
+
+
+@final
+class EarlyStopping:
+    """Remembers the best score and how long ago it was."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.best_score: float | None = None
+        self.best_epoch = 0
+        self.n_without_gain = 0
+
+    def observe(self, epoch: int, score: float) -> bool:
+        """Take the score of an epoch; return whether it is the best so far."""
+        is_best = self.best_score is None or score > self.best_score
+        if is_best:
+            self.best_score, self.best_epoch, self.n_without_gain = score, epoch, 0
+        else:
+            self.n_without_gain += 1
+        return is_best
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the patience is used up."""
+        return 0 < self.patience <= self.n_without_gain

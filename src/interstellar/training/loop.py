@@ -1,0 +1,250 @@
+"""The training loop: epochs, validation, early stopping, and what resuming needs."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, TypeAlias, final
+
+import torch
+from torch import Tensor
+
+from interstellar.architecture.formula_writing import to_formula
+from interstellar.device import is_out_of_memory
+from interstellar.errors import TrainingError
+from interstellar.model.path_network import PathNetwork
+from interstellar.randomness import derive_key
+from interstellar.training.early_stopping import EarlyStopping
+from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.graph_capture import CapturedStep, keeping_state
+from interstellar.training.memory import first_plan, smaller_plan
+from interstellar.training.settings import Precision, TrainingSettings
+from interstellar.training.step import StepPlan, TrainingStep
+
+Measure: TypeAlias = Callable[[PathNetwork], Mapping[str, float]]
+"""Returns the metrics of a network on the validation split."""
+
+Snapshot: TypeAlias = dict[str, Tensor]
+
+
+@dataclass(slots=True, kw_only=True)
+class EpochReport:
+    """What is known of one epoch."""
+
+    epoch: int
+    """Counted from 1."""
+    loss: float
+    valid: dict[str, float] | None
+    """Metrics; None where the epoch was not validated."""
+    is_best: bool
+    train_seconds: float
+    valid_seconds: float
+    step_ms: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far training has come; JSON-able."""
+
+    n_epochs: int = 0
+    is_over: bool = False
+    best_epoch: int = 0
+    best_score: float | None = None
+    n_without_gain: int = 0
+    reports: list[EpochReport] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Progress":
+        """Return what `as_dict` wrote."""
+        reports = [EpochReport(**report) for report in values["reports"]]
+        return cls(**{**values, "reports": reports})
+
+    @property
+    def step_ms(self) -> float:
+        """The median time of a training step, optimiser included."""
+        return statistics.median(r.step_ms for r in self.reports) if self.reports else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in training and validation."""
+        return sum(r.train_seconds + r.valid_seconds for r in self.reports)
+
+
+class Observer(Protocol):
+    """Is told how training goes; may raise to stop it."""
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        """Take note of a step: done on the CPU, handed to the device on CUDA."""
+        ...
+
+    def on_epoch(self, report: EpochReport, training: "Training") -> None:
+        """Take note of an epoch, after which `training.saved_tensors` are up to date."""
+        ...
+
+
+@final
+class Training:
+    """A network being trained on a fixed table of paths."""
+
+    def __init__(
+        self,
+        network: PathNetwork,
+        paths: Tensor,
+        settings: TrainingSettings,
+        *,
+        seed: int,
+        measure: Measure,
+    ) -> None:
+        started = time.perf_counter()
+        network.initialise(torch.Generator().manual_seed(torch_seed(seed, "initial weights")))
+        self.network = network
+        self.settings = settings
+        self.seed = seed
+        self.progress = Progress()
+        self._measure = measure
+        self._stopping = EarlyStopping(settings.patience)
+        self._parameters = FlatParameters(network, paths.device)
+        self._step, self._compute = self._fit_into_memory(paths)
+        self._at_epoch: Snapshot = self._clone_state()
+        self._best: Snapshot = self._parameters.snapshot()
+        self.setup_seconds = time.perf_counter() - started
+
+    @property
+    def plan(self) -> StepPlan:
+        """How the step was cut to the memory."""
+        return self._step.plan
+
+    def run(self, observer: Observer) -> None:
+        """Train until early stopping or the last epoch; then the network is its best self."""
+        while not self.progress.is_over:
+            report = self.run_epoch(observer)
+            observer.on_epoch(report, self)
+        self._parameters.restore(self._best)
+
+    def run_epoch(self, observer: Observer) -> EpochReport:
+        """Train one epoch, and validate if it is time."""
+        epoch = self.progress.n_epochs + 1
+        started = time.perf_counter()
+        loss = self._train_epoch(epoch, observer)
+        trained = time.perf_counter()
+        is_last = epoch >= self.settings.max_epochs
+        valid = None
+        is_best = False
+        if is_last or epoch % self.settings.validate_every == 0:
+            valid = dict(self._measure(self.network))
+            is_best = self._stopping.observe(epoch, valid[self.settings.selection])
+        if is_best:
+            self._best = self._parameters.snapshot()
+        train_seconds = trained - started
+        report = EpochReport(
+            epoch=epoch,
+            loss=loss,
+            valid=valid,
+            is_best=is_best,
+            train_seconds=train_seconds,
+            valid_seconds=time.perf_counter() - trained,
+            step_ms=1000 * train_seconds / self._step.n_steps,
+        )
+        self._note(report, is_over=is_last or self._stopping.is_over)
+        return report
+
+    def saved_tensors(self) -> Snapshot:
+        """Return the tensors of the last finished epoch, and the best parameters so far."""
+        return self._at_epoch | {f"best.{name}": t for name, t in self._best.items()}
+
+    def best_parameters(self) -> Snapshot:
+        """Return the parameters of the best epoch by name."""
+        return self._best
+
+    def resume(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
+        """Go on from what `saved_tensors` and `progress` were."""
+        for name, tensor in self._step.state_tensors().items():
+            tensor.copy_(tensors[name])
+        self._at_epoch = self._clone_state()
+        self._best = {
+            name: tensors[f"best.{name}"].to(view.device)
+            for name, view in self._parameters.views.items()
+        }
+        self.progress = progress
+        self._stopping.best_score = progress.best_score
+        self._stopping.best_epoch = progress.best_epoch
+        self._stopping.n_without_gain = progress.n_without_gain
+        if progress.is_over:
+            self._parameters.restore(self._best)
+
+    def _train_epoch(self, epoch: int, observer: Observer) -> float:
+        step = self._step
+        generator = torch.Generator().manual_seed(torch_seed(self.seed, f"order of epoch {epoch}"))
+        step.begin_epoch(
+            torch.randperm(len(step.paths), generator=generator),
+            self.settings.learning_rate * self.settings.decay ** (epoch - 1),
+            torch_seed(self.seed, f"dropout of epoch {epoch}"),
+        )
+        for n_done in range(1, step.n_steps + 1):
+            self._compute()
+            observer.on_step(n_done, step.n_steps)
+        loss = step.loss_sum.item() / step.n_steps  # waits for the device
+        self._refuse_bad_loss(epoch, int(step.bad_step))
+        return loss
+
+    def _refuse_bad_loss(self, epoch: int, bad_step: int) -> None:
+        if bad_step:
+            raise TrainingError(
+                f"the loss was not a finite number at step {bad_step} of epoch {epoch} "
+                f"({to_formula(self.network.cell.architecture)}). The weights before it are kept. "
+                f"Lower the learning rate ({self.settings.learning_rate:g}) or the dimension "
+                f"({self.settings.dim}), or choose an architecture with fewer products."
+            )
+
+    def _note(self, report: EpochReport, *, is_over: bool) -> None:
+        self._at_epoch = self._clone_state()
+        self.progress.reports.append(report)
+        self.progress.n_epochs = report.epoch
+        self.progress.is_over = is_over
+        self.progress.best_epoch = self._stopping.best_epoch
+        self.progress.best_score = self._stopping.best_score
+        self.progress.n_without_gain = self._stopping.n_without_gain
+
+    def _clone_state(self) -> Snapshot:
+        return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
+
+    def _fit_into_memory(self, paths: Tensor) -> tuple[TrainingStep, Callable[[], None]]:
+        """Return a step that fits, and the function that does it; try smaller and smaller ones."""
+        is_mixed = uses_mixed_precision(self.settings.precision, paths.device)
+        batch_size = min(self.settings.batch_size, len(paths))
+        plan = first_plan(
+            batch_size * (paths.shape[1] // 2),
+            self.network.size.n_entities,
+            paths.device,
+            is_mixed=is_mixed,
+        )
+        while True:
+            try:
+                return self._try_plan(paths, plan)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+            torch.cuda.empty_cache()
+            plan = smaller_plan(plan, can_split=not self.network.form.has_batch_norm)
+
+    def _try_plan(self, paths: Tensor, plan: StepPlan) -> tuple[TrainingStep, Callable[[], None]]:
+        step = TrainingStep(self.network, paths, self.settings, plan, self._parameters)
+        if paths.device.type == "cuda":
+            return step, CapturedStep(step).compute
+        with keeping_state(step):
+            step.compute()
+        return step, step.compute
+
+
+def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
+    """Return whether the logits are computed in bfloat16: on CUDA, unless float32 is asked for."""
+    return device.type == "cuda" and precision is not Precision.FLOAT32
+
+
+def torch_seed(seed: int, purpose: str) -> int:
+    """Return a seed for a torch generator, which takes 63 bits."""
+    return derive_key(seed, purpose) >> 1

@@ -1,0 +1,145 @@
+"""One training step: a batch of paths in, all parameters moved a little.
+
+The loss is N · Σ cross-entropy with N rows in the batch, as in the authors' program; with Adam
+only gradient clipping and weight decay see that factor (their published values mean it). It is
+applied to the gradient, while the loss that is reported is the mean.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from interstellar.model.path_network import PathNetwork
+from interstellar.model.sampled_softmax import sampled_softmax_loss
+from interstellar.model.softmax_loss import LossPlan, softmax_loss
+from interstellar.training.adam import Adam
+from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """How a step is cut to fit the memory; beyond rounding it changes no result."""
+
+    loss: LossPlan
+    n_parts: int = 1
+    """Parts of a batch that are computed one after the other, their gradients added up."""
+
+
+@final
+class TrainingStep:
+    """Computes steps on one device; all its state are tensors there."""
+
+    def __init__(
+        self,
+        network: PathNetwork,
+        paths: Tensor,
+        settings: TrainingSettings,
+        plan: StepPlan,
+        parameters: FlatParameters,
+    ) -> None:
+        device = paths.device
+        self.network = network
+        self.paths = paths
+        self.settings = settings
+        self.plan = plan
+        self.parameters = parameters
+        self.batch_size = min(settings.batch_size, len(paths))
+        self.n_steps = -(-len(paths) // self.batch_size)
+        self.generator = torch.Generator(device)
+        self.order = torch.zeros(self.n_steps * self.batch_size, dtype=torch.long, device=device)
+        self.n_done = torch.zeros((), dtype=torch.long, device=device)
+        self.loss_sum = torch.zeros((), device=device)
+        self.bad_step = torch.zeros((), dtype=torch.long, device=device)
+        """The first step of the epoch whose loss was not finite, counted from 1; 0 for none."""
+        self.adam = Adam(
+            parameters,
+            l2=settings.l2,
+            max_norm=network.form.max_norm,
+            row_length=network.size.dim,
+        )
+
+    def begin_epoch(self, order: Tensor, learning_rate: float, dropout_seed: int) -> None:
+        """Set what changes from epoch to epoch: the order of paths, the rate, the dropout.
+
+        The last batch is filled up with the first paths of the order.
+        """
+        n_missing = len(self.order) - len(order)
+        self.order.copy_(torch.cat([order, order[:n_missing]]))
+        self.adam.learning_rate.fill_(learning_rate)
+        self.generator.manual_seed(dropout_seed)
+        self.n_done.zero_()
+        self.loss_sum.zero_()
+        self.bad_step.zero_()
+
+    def state_tensors(self) -> dict[str, Tensor]:
+        """Return, by name, the tensors from which training goes on."""
+        return {"parameters": self.parameters.values} | self.adam.state_tensors()
+
+    def compute(self) -> None:
+        """Do one step; nothing is handed to or from the host."""
+        subjects, relations, objects = self.gather()
+        scale = 1 / objects.numel()
+        pieces = [ids.chunk(self.plan.n_parts) for ids in (subjects, relations, objects)]
+        losses = [
+            self.accumulate(*part, scale=scale, is_first=number == 0)
+            for number, part in enumerate(zip(*pieces, strict=True))
+        ]
+        self.adam.update(*self.account(torch.cat(losses) if len(losses) > 1 else losses[0]))
+
+    def gather(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return subjects, relations and objects, (batch, length), of the next paths."""
+        if self.paths.device.type == "cuda":
+            from interstellar.training.step_kernels import gather_batch  # noqa: PLC0415 (triton)
+
+            return gather_batch(self)
+        start = int(self.n_done) * self.batch_size
+        paths = self.paths.index_select(0, self.order[start : start + self.batch_size])
+        return paths[:, 0:-1:2], paths[:, 1::2], paths[:, 2::2]
+
+    def accumulate(
+        self, subjects: Tensor, relations: Tensor, objects: Tensor, *, scale: float, is_first: bool
+    ) -> Tensor:
+        """Add the gradients of some paths; return the cross-entropy of each row."""
+        v = self.network.outputs(subjects, relations, self.generator)
+        table, true = self.network.entity_table(), objects.reshape(-1)
+        if self.settings.n_negatives is None:
+            losses, gradient = softmax_loss(
+                v, table, true, self.plan.loss, scale=scale, is_first=is_first
+            )
+        else:
+            negatives = self.draw_negatives(table.n_entities, self.settings.n_negatives)
+            losses, gradient = sampled_softmax_loss(
+                v, table, true, negatives, scale=scale, is_first=is_first
+            )
+        v.backward(gradient)  # type: ignore[no-untyped-call]
+        return losses
+
+    def draw_negatives(self, n_entities: int, n_negatives: int) -> Tensor:
+        """Return ids of entities drawn uniformly."""
+        device = self.paths.device
+        return torch.randint(n_entities, (n_negatives,), generator=self.generator, device=device)
+
+    def account(self, losses: Tensor) -> tuple[Tensor, Tensor]:
+        """Note the loss, and return by what the gradient is multiplied and whether it is bad.
+
+        The gradient is that of the mean; the program's loss is N² times as large. A loss that
+        is not finite is bad: Adam stands still, and the step is remembered.
+        """
+        if losses.device.type == "cuda":
+            from interstellar.training.step_kernels import account  # noqa: PLC0415 (triton)
+
+            return account(self, losses)
+        loss = losses.mean()
+        is_bad = ~torch.isfinite(loss)
+        self.n_done += 1
+        self.loss_sum += loss
+        if is_bad and not self.bad_step:
+            self.bad_step.copy_(self.n_done)
+        self.adam.n_updates += ~is_bad
+        if self.settings.gradient_norm is None:
+            return torch.tensor(float(len(losses)) ** 2), is_bad
+        norm = torch.linalg.vector_norm(self.parameters.gradients)
+        return self.settings.gradient_norm / norm, is_bad

@@ -1,0 +1,83 @@
+"""`interstellar space` and `interstellar show`."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run_command import run_command
+
+Capture = pytest.CaptureFixture[str]
+DBP_WD = "[0,4,10,1,1,0,0,1,1,0,1]"
+
+
+def test_space_counts_points_and_networks(capfd: Capture) -> None:
+    outcome = run_command(capfd, "space", "--json").json
+
+    assert [outcome[key] for key in ("macro", "micro", "total")] == [1024, 576, 589_824]
+    assert outcome["distinct_macro"] < 1024
+    assert 1024 < outcome["distinct"] < 589_824
+
+
+def test_space_counts_a_subspace(capfd: Capture) -> None:
+    outcome = run_command(capfd, "space", "--subspace", "p1", "--json").json
+
+    assert outcome["macro"] == 256
+    assert outcome["distinct"] < outcome["total"]
+
+
+def test_show_writes_the_formulas_of_the_papers_best_for_dbp_wd(capfd: Capture) -> None:
+    outcome = run_command(capfd, "show", DBP_WD, "--json").json
+
+    assert outcome["code"] == json.loads(DBP_WD)
+    assert outcome["name"] == "Interstellar-DBP-WD"
+    assert outcome["formula"] == (
+        "O_s = tanh(s + h); O_r = tanh(W3 h + W4 r); v = O_s ⊗ W6 O_r"
+    )
+
+
+def test_every_notation_shows_the_same_network(capfd: Capture, tmp_path: Path) -> None:
+    shown = run_command(capfd, "show", DBP_WD, "--json").json
+    path = tmp_path / "best.json"
+    path.write_text(json.dumps(shown["json"]))
+
+    others = [
+        run_command(capfd, "show", text, "--json").json
+        for text in (shown["name"], shown["formula"], path, DBP_WD.strip("[]"))
+    ]
+
+    assert all(other["code"] == shown["code"] for other in others)
+
+
+def test_two_codes_of_one_network_have_one_canonical_form(capfd: Capture) -> None:
+    codes = ("[0,0,12,0,0,0,0,0,0,0,0]", "[0,12,0,0,0,0,0,0,0,0,0]")
+
+    first, second = (run_command(capfd, "show", code, "--json").json for code in codes)
+
+    assert first["code"] != second["code"]
+    assert first["canonical"] == second["canonical"]
+    assert first["name"] == second["name"] == "TransE"
+
+
+def test_show_draws_a_picture(capfd: Capture, tmp_path: Path) -> None:
+    svg = tmp_path / "a.svg"
+
+    run_command(capfd, "show", DBP_WD, "--svg", svg)
+
+    assert ET.parse(svg).getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", '{"format": "other"}', "\udcff".encode("utf-8", "surrogateescape")]
+)
+def test_a_file_that_holds_no_architecture_is_refused(
+    capfd: Capture, tmp_path: Path, body: str | bytes
+) -> None:
+    path = tmp_path / "broken.json"
+    path.write_bytes(body if isinstance(body, bytes) else body.encode())
+
+    outcome = run_command(capfd, "show", path)
+
+    assert outcome.code == 2
+    assert "broken.json" in outcome.err

@@ -1,0 +1,94 @@
+"""The softmax loss against its formula in float64."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from interstellar.model.softmax_loss import EntityTable, LossPlan, softmax_loss
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+
+
+def draw(
+    n_rows: int, n_entities: int, dim: int, *, device: str = "cpu", seed: int = 0
+) -> tuple[Tensor, EntityTable, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    v = torch.randn(n_rows, dim, generator=generator) / dim**0.25
+    values = torch.randn(n_entities, dim, generator=generator) / dim**0.25
+    true = torch.randint(n_entities, (n_rows,), generator=generator)
+    n_rows_of_table = -(-n_entities // 128) * 128
+    values = torch.cat([values, torch.zeros(n_rows_of_table - n_entities, dim)]).to(device)
+    table = EntityTable(values, torch.full_like(values, torch.nan), n_entities)
+    return v.to(device), table, true.to(device)
+
+
+def reference(v: Tensor, table: EntityTable, true: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The formula of the paper, by autograd in float64."""
+    v = v.detach().double().requires_grad_()
+    values = table.values[: table.n_entities].double().requires_grad_()
+    logits = v @ values.T
+    true_logits = logits.gather(1, true.unsqueeze(1)).squeeze(1)
+    loss = (torch.logsumexp(logits, dim=1) - true_logits).mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert v.grad is not None
+    assert values.grad is not None
+    return loss.detach(), v.grad, values.grad
+
+
+@given(
+    n_rows=st.integers(1, 20),
+    n_entities=st.integers(2, 30),
+    chunk_rows=st.integers(1, 25),
+    seed=st.integers(0, 1000),
+)
+def test_loss_and_gradients_equal_the_formula_for_every_chunking(
+    n_rows: int, n_entities: int, chunk_rows: int, seed: int
+) -> None:
+    v, table, true = draw(n_rows, n_entities, 6, seed=seed)
+
+    loss, v_gradient = softmax_loss(v, table, true, LossPlan(chunk_rows), scale=1 / n_rows)
+
+    expected_loss, expected_v, expected_table = reference(v, table, true)
+    torch.testing.assert_close(loss.mean().double(), expected_loss, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(v_gradient.double(), expected_v, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        table.gradient[:n_entities].double(), expected_table, rtol=1e-4, atol=1e-5
+    )
+
+
+def test_several_calls_add_up_to_one_mean() -> None:
+    v, table, true = draw(8, 7, 6)
+    whole, _ = softmax_loss(v, table, true, LossPlan(8), scale=1 / 8)
+    expected = table.gradient[:7].clone()
+
+    first, _ = softmax_loss(v[:3], table, true[:3], LossPlan(8), scale=1 / 8)
+    second, _ = softmax_loss(v[3:], table, true[3:], LossPlan(2), scale=1 / 8, is_first=False)
+
+    torch.testing.assert_close(torch.cat([first, second]), whole)
+    torch.testing.assert_close(table.gradient[:7], expected)
+
+
+@pytest.mark.gpu
+@needs_cuda
+@pytest.mark.parametrize("dim", [64, 256, 512])
+@pytest.mark.parametrize("n_entities", [300, 14_541, 40_943])
+@pytest.mark.parametrize("chunk_rows", [4096, 100])
+def test_the_fused_loss_is_within_rounding_of_the_formula(
+    dim: int, n_entities: int, chunk_rows: int
+) -> None:
+    v, table, true = draw(256, n_entities, dim, device="cuda")
+
+    loss, v_gradient = softmax_loss(
+        v, table, true, LossPlan(chunk_rows, is_mixed=True), scale=1 / 256
+    )
+
+    expected_loss, expected_v, expected_table = reference(v, table, true)
+    assert abs(loss.double().mean() - expected_loss) < 2e-3
+    assert relative_error(v_gradient, expected_v) < 6e-3
+    assert relative_error(table.gradient[:n_entities], expected_table) < 6e-3
+
+
+def relative_error(found: Tensor, expected: Tensor) -> float:
+    return float((found.double() - expected).norm() / expected.norm())

@@ -1,0 +1,63 @@
+"""Random settings and experiments for tests."""
+
+from hypothesis import strategies as st
+
+from interstellar.data.splitting import Split
+from interstellar.paths.walk_settings import WalkRule, WalkSettings
+from interstellar.training.experiment import MAX_SEED, Experiment
+from interstellar.training.settings import Precision, Selection, TrainingSettings
+
+biases = st.floats(0.5, 1, exclude_min=True, exclude_max=True)
+positive = st.floats(0, 1e300, exclude_min=True)
+counts = st.integers(1, 2**31 - 1)
+names = st.text(min_size=1)
+
+walks = st.builds(
+    WalkSettings,
+    length=st.integers(1, 2**15),
+    paths_per_triplet=st.integers(1, 2**20),
+    depth_bias=biases,
+    cross_bias=st.none() | biases,
+    rule=st.sampled_from(WalkRule),
+)
+
+all_settings = st.builds(
+    TrainingSettings,
+    dim=st.integers(1, 2**15).map(lambda half: 2 * half),
+    batch_size=counts,
+    learning_rate=positive,
+    l2=st.floats(0, 1e300),
+    dropout=st.floats(0, 1, exclude_max=True),
+    decay=st.floats(0, 1, exclude_min=True),
+    max_epochs=counts,
+    validate_every=counts,
+    patience=st.integers(0, 2**31 - 1),
+    selection=st.sampled_from(Selection),
+    gradient_norm=st.none() | positive,
+    precision=st.sampled_from(Precision),
+    n_negatives=st.none() | counts,
+    walk=walks,
+)
+
+splits = st.sampled_from(
+    [
+        Split(train=0.9, valid=0.05, test=0.05),
+        Split(train=1.0, valid=0.0, test=0.0),
+        Split(train=1 / 3, valid=1 / 3, test=1 / 3),
+    ]
+)
+
+
+@st.composite
+def experiments(draw: st.DrawFn) -> Experiment:
+    is_pair = draw(st.booleans())
+    return Experiment(
+        data=draw(names),
+        second=draw(names) if is_pair else None,
+        pairs=draw(names) if is_pair else None,
+        split=draw(st.none() | splits),
+        split_seed=draw(st.integers(0, MAX_SEED)),
+        architecture=draw(names.filter(str.strip)),
+        seed=draw(st.integers(0, MAX_SEED)),
+        settings=draw(all_settings),
+    )

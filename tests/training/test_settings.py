@@ -1,0 +1,97 @@
+"""What the training of a network can be told."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from interstellar.errors import SettingsError
+from interstellar.paths.walk_settings import WalkSettings
+from interstellar.training.presets import ALIGNMENT
+from interstellar.training.settings import Precision, Selection, TrainingSettings, with_changes
+
+BAD_VALUES = [
+    ("dim", 0),
+    ("dim", 3),
+    ("dim", 2**17),
+    ("dim", 64.0),
+    ("dim", True),
+    ("batch_size", 0),
+    ("batch_size", 2**31),
+    ("batch_size", True),
+    ("learning_rate", 0.0),
+    ("learning_rate", math.nan),
+    ("learning_rate", math.inf),
+    ("l2", -1e-9),
+    ("l2", math.nan),
+    ("dropout", 1.0),
+    ("dropout", -0.1),
+    ("dropout", math.nan),
+    ("decay", 0.0),
+    ("decay", 1.1),
+    ("max_epochs", 0),
+    ("validate_every", 0),
+    ("patience", -1),
+    ("patience", None),
+    ("gradient_norm", 0.0),
+    ("gradient_norm", math.inf),
+    ("n_negatives", 0),
+    ("selection", "hits@1"),
+    ("precision", "auto"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_VALUES)
+def test_a_value_that_cannot_work_is_refused_by_name_with_the_rule(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=rf"^{name} is .*, but it must be .*\. \S.*\.$"):
+        replace(ALIGNMENT, **{name: value})
+
+
+def test_the_edges_of_the_ranges_are_allowed() -> None:
+    settings = replace(
+        ALIGNMENT, dim=2, l2=0.0, dropout=0.0, decay=1.0, patience=0, gradient_norm=None
+    )
+
+    assert settings.dim == 2
+
+
+def test_equal_settings_are_equal_and_hash_equally() -> None:
+    copy = replace(ALIGNMENT)
+
+    assert copy == ALIGNMENT
+    assert hash(copy) == hash(ALIGNMENT)
+
+
+def test_single_values_are_changed_and_none_leaves_them() -> None:
+    walk = WalkSettings.link_prediction()
+
+    changed = with_changes(ALIGNMENT, dim=64, learning_rate=None, gradient_norm=None, walk=walk)
+
+    assert changed == replace(ALIGNMENT, dim=64, walk=walk)
+    assert with_changes(ALIGNMENT) == ALIGNMENT
+
+
+def test_a_change_is_validated() -> None:
+    with pytest.raises(SettingsError, match="dim is 5"):
+        with_changes(ALIGNMENT, dim=5)
+
+
+def test_the_full_softmax_in_automatic_precision_is_the_default() -> None:
+    settings = TrainingSettings(
+        dim=2,
+        batch_size=1,
+        learning_rate=1.0,
+        l2=0.0,
+        dropout=0.0,
+        decay=1.0,
+        max_epochs=1,
+        validate_every=1,
+        patience=0,
+        selection=Selection.MRR,
+        gradient_norm=None,
+        walk=WalkSettings.link_prediction(),
+    )
+
+    assert settings.n_negatives is None
+    assert settings.precision is Precision.AUTO
