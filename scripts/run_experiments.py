@@ -51,11 +51,9 @@ def run_one(file: Path, seed: int, path: Path, arguments: argparse.Namespace) ->
         on_epoch=show_epoch,
     )
     kept: dict[str, Any] = {
-        "command": shlex.join(
-            ["interstellar", "train", experiment.data, "--settings", str(file)]
-            + ["--architecture", experiment.architecture, "--seed", str(seed)]
-            + ["--device", device.type, "--out", "RUN"]
-        ),
+        "command": f"interstellar train {shlex.quote(experiment.data)} --settings {file} "
+        f"--architecture {shlex.quote(experiment.architecture)} --seed {seed} "
+        f"--device {device.type} --out RUN",
         "commit": arguments.commit,
         "device": name_device(device),
         "versions": describe_environment(name_device(device))["versions"],

@@ -37,7 +37,8 @@ def test_every_command_of_the_readme_runs(
     write_split_folder(tmp_path / "sets" / "link-prediction" / "WN18RR")
     write_split_folder(tmp_path / "my_folder")
     write_rows(tmp_path / "mine.tsv", ring(20))
-    turtle = "".join(f"<http://e/{i}> <http://next> <http://e/{(i + 1) % 20}> .\n" for i in range(20))
+    edges = [(i, (i + 1) % 20) for i in range(20)]
+    turtle = "".join(f"<http://e/{i}> <http://next> <http://e/{j}> .\n" for i, j in edges)
     (tmp_path / "my_graph.ttl").write_text(turtle)
     (tmp_path / "theirs.ttl").write_text(turtle)
     write_rows(

@@ -14,7 +14,8 @@ from tests.cli.run_command import run_command
 
 def test_help_needs_neither_torch_nor_arrow() -> None:
     code = (
-        "import sys; from interstellar.cli.app import run; run(['--help']); run(['data', '--help']);"
+        "import sys; from interstellar.cli.app import run;"
+        "run(['--help']); run(['data', '--help']); run(['train', '--help']);"
         "print(sorted(m for m in ('torch', 'pyarrow', 'scipy', 'pooch') if m in sys.modules))"
     )
 

@@ -32,9 +32,7 @@ def test_show_writes_the_formulas_of_the_papers_best_for_dbp_wd(capfd: Capture) 
 
     assert outcome["code"] == json.loads(DBP_WD)
     assert outcome["name"] == "Interstellar-DBP-WD"
-    assert outcome["formula"] == (
-        "O_s = tanh(s + h); O_r = tanh(W3 h + W4 r); v = O_s ⊗ W6 O_r"
-    )
+    assert outcome["formula"] == ("O_s = tanh(s + h); O_r = tanh(W3 h + W4 r); v = O_s ⊗ W6 O_r")
 
 
 def test_every_notation_shows_the_same_network(capfd: Capture, tmp_path: Path) -> None:

@@ -11,9 +11,7 @@ from tests.cli.run_command import run_command
 Capture = pytest.CaptureFixture[str]
 
 
-def test_paths_are_the_same_for_the_same_seed_in_every_form(
-    capfd: Capture, tmp_path: Path
-) -> None:
+def test_paths_are_the_same_for_the_same_seed_in_every_form(capfd: Capture, tmp_path: Path) -> None:
     outcomes = [
         run_command(
             capfd, "paths", "geography-S1", "--out", tmp_path / name, "--seed", seed, "--json"

@@ -54,7 +54,7 @@ def test_a_single_file_a_frame_and_rows_give_the_same_split(tmp_path: Path) -> N
     for graph in graphs:
         assert isinstance(graph, KnowledgeGraph)
         assert [len(graph.train), len(graph.valid), len(graph.test)] == [118, 7, 7]
-        assert graph.test.tolist() == graphs[0].test.tolist()  # type: ignore[union-attr]
+        assert graph.test.tolist() == graphs[0].test.tolist()
         assert "132 triplets were split 90/5/5 with seed 3" in graph.notes[0]
 
 

@@ -24,7 +24,7 @@ def facts(graph: AnyGraph) -> list[set[tuple[str, ...]]]:
             for part in (graph.train, graph.valid, graph.test)
         ]
     sides = [names(s.triplets, s.entities, s.relations) for s in (graph.first, graph.second)]
-    pairs = [
+    pairs: list[set[tuple[str, ...]]] = [
         {(graph.first.entities.name(a), graph.second.entities.name(b)) for a, b in part}
         for part in (graph.seeds, graph.valid, graph.test)
     ]

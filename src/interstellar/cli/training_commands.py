@@ -150,7 +150,8 @@ def evaluate(
 ) -> None:
     """Score a trained run.
 
-    Examples: `interstellar evaluate run`, `interstellar evaluate run --decode csls --candidates all`.
+    Examples: `interstellar evaluate run`,
+    `interstellar evaluate run --decode csls --candidates all`.
     """
     from interstellar.device import find_device
     from interstellar.evaluation.alignment import Candidates

@@ -36,8 +36,9 @@ def sampled_softmax_loss(
     if is_first:
         table.gradient.zero_()
     outputs = v.detach().requires_grad_()
-    candidates = look_up(table.values, table.gradient, negatives)
-    answers = look_up(table.values, table.gradient, true)
+    values = table.values.detach().requires_grad_()  # else nothing asks for its gradient
+    candidates = look_up(values, table.gradient, negatives)
+    answers = look_up(values, table.gradient, true)
     weight = math.log((table.n_entities - 1) / len(negatives))
     logits = outputs @ candidates.T + weight
     logits = logits.masked_fill(negatives == true.unsqueeze(1), -math.inf)

@@ -66,24 +66,24 @@ def _compute(
 ) -> tuple[Tensor, Tensor]:
     values, gradient = table.values[: table.n_entities], table.gradient[: table.n_entities]
     losses, v_gradient = v.new_empty(len(v)), torch.empty_like(v)
+    scaled = v * scale  # there are fewer outputs than logits
     for start in range(0, len(v), chunk_rows):
         part = slice(start, start + chunk_rows)
-        logits = v[part] @ values.T
-        losses[part] = turn_into_gradient(logits, true[part], scale=scale)
-        torch.mm(logits, values, out=v_gradient[part])
-        gradient.addmm_(logits.T, v[part], beta=0 if is_first and start == 0 else 1)
-    return losses, v_gradient
+        losses[part], gradient_of_logits = cross_entropy(v[part] @ values.T, true[part])
+        torch.mm(gradient_of_logits, values, out=v_gradient[part])
+        beta = 0 if is_first and start == 0 else 1
+        gradient.addmm_(gradient_of_logits.T, scaled[part], beta=beta)
+    return losses, v_gradient.mul_(scale)
 
 
-def turn_into_gradient(logits: Tensor, true: Tensor, *, scale: float) -> Tensor:
-    """Replace logits by scale · (softmax − one-hot), and return the cross-entropy of each row."""
+def cross_entropy(logits: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy of each row, (rows,), and its gradient, softmax − one-hot."""
     true = true.long().unsqueeze(1)
-    true_logits = logits.gather(1, true)
-    log_sums = torch.logsumexp(logits, dim=1, keepdim=True)
-    torch.exp(logits.sub_(log_sums), out=logits)
-    logits.scatter_add_(1, true, torch.full_like(true_logits, -1))
-    logits.mul_(scale)
-    return (log_sums - true_logits).squeeze(1)
+    log_probabilities = torch.log_softmax(logits, dim=1)
+    losses = -log_probabilities.gather(1, true).squeeze(1)
+    probabilities = log_probabilities.exp_()
+    probabilities.scatter_add_(1, true, probabilities.new_full(true.shape, -1))
+    return losses, probabilities
 
 
 def _compute_mixed(

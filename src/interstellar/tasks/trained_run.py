@@ -1,10 +1,12 @@
 """A finished run opened again: its network, its task, its metrics."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
+from safetensors import SafetensorError
+from safetensors.torch import load
 
 from interstellar.architecture.notation import read_architecture
 from interstellar.errors import DataError, SettingsError
@@ -59,7 +61,7 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
     network = build_network(
         task, read_architecture(experiment.architecture), dim=experiment.settings.dim, dropout=0.0
     )
-    load_weights(network, run.weights_file)
+    load_weights(network, run.weights_file, sha256=run.read_result().get("weights_sha256"))
     return TrainedRun(experiment, task, network.to(device))
 
 
@@ -76,11 +78,17 @@ def refuse_other_names(run: RunFolder, task: Task) -> None:
             )
 
 
-def load_weights(network: PathNetwork, path: Path) -> None:
-    """Set the parameters of a network to those of a file."""
+def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> None:
+    """Set the parameters of a network to those of a file, whose hash may be known."""
     try:
-        weights = load_file(path)
-    except Exception as error:  # safetensors raises its own kinds, and OSError
+        content = path.read_bytes()
+        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+            raise DataError(
+                f"{path} does not have the hash that result.json says: it was cut or altered. "
+                "Take it from a copy."
+            )
+        weights = load(content)
+    except (OSError, SafetensorError) as error:
         raise DataError(f"{path} cannot be read ({error}). Take it from a copy.") from error
     for name, parameter in network.named_parameters():
         if name not in weights or weights[name].shape != parameter.shape:

@@ -4,8 +4,10 @@ Checkpoints hold the state after an epoch. Everything random in an epoch is draw
 seed and its number, so an epoch done again after a kill is the same epoch.
 """
 
+import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, final
@@ -28,7 +30,7 @@ from interstellar.training.experiment import Experiment, experiment_text, parse_
 from interstellar.training.loop import EpochReport, Progress, Training
 
 CHECKPOINT_SECONDS = 60.0
-"""Checkpoints are written at most this often, and when training is interrupted or ends."""
+"""Checkpoints are written at most this often, and whenever a run is stopped before its end."""
 
 Result: TypeAlias = dict[str, Any]
 
@@ -67,8 +69,9 @@ def train_run(
         prepared = prepare(experiment, graph, device)
         begin(run, journal, prepared, graph)
         keeper = Keeper(run, journal, prepared, on_step, on_epoch)
-        keeper.train()
-        return finish(run, journal, prepared, device)
+        with keeper.saving_at_a_stop():
+            prepared.training.run(keeper)
+            return finish(run, journal, prepared, device)
 
 
 def spell_out(experiment: Experiment) -> Experiment:
@@ -154,10 +157,11 @@ class Keeper:
         self._on_epoch = on_epoch
         self._saved_at = time.monotonic()
 
-    def train(self) -> None:
-        """Train to the end; whatever stops it, the last finished epoch is saved."""
+    @contextmanager
+    def saving_at_a_stop(self) -> Iterator[None]:
+        """Whatever stops what is done inside, the last finished epoch is saved."""
         try:
-            self._training.run(self)
+            yield
         except BaseException as error:
             if self._training.progress.n_epochs:
                 self.save()
@@ -194,9 +198,9 @@ def finish(run: RunFolder, journal: Journal, prepared: Prepared, device: torch.d
     started = time.perf_counter()
     metrics = {split.value: task.measure(training.network, split).as_dict() for split in Split}
     evaluation_seconds = time.perf_counter() - started
+    weights = save({name: t.cpu().contiguous() for name, t in training.best_parameters().items()})
     with replacing_file(run.weights_file) as file:
-        weights = {name: t.cpu().contiguous() for name, t in training.best_parameters().items()}
-        file.write(save(weights))
+        file.write(weights)
     progress = training.progress
     result: Result = {
         "metrics": metrics,
@@ -210,6 +214,7 @@ def finish(run: RunFolder, journal: Journal, prepared: Prepared, device: torch.d
         "path_seconds": round(prepared.path_seconds, 3),
         "evaluation_seconds": round(evaluation_seconds, 3),
         "paths_sha256": prepared.paths.sha256,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
         "seed": prepared.experiment.seed,
     }
     journal.append("finished", best_epoch=progress.best_epoch, epochs=progress.n_epochs)

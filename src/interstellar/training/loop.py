@@ -11,7 +11,7 @@ from torch import Tensor
 
 from interstellar.architecture.formula_writing import to_formula
 from interstellar.device import is_out_of_memory
-from interstellar.errors import TrainingError
+from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.randomness import derive_key
 from interstellar.training.early_stopping import EarlyStopping
@@ -136,7 +136,7 @@ class Training:
         is_best = False
         if is_last or epoch % self.settings.validate_every == 0:
             valid = dict(self._measure(self.network))
-            is_best = self._stopping.observe(epoch, valid[self.settings.selection])
+            is_best = self._stopping.observe(epoch, self._select(valid))
         if is_best:
             self._best = self._parameters.snapshot()
         train_seconds = trained - started
@@ -178,9 +178,11 @@ class Training:
 
     def _train_epoch(self, epoch: int, observer: Observer) -> float:
         step = self._step
-        generator = torch.Generator().manual_seed(torch_seed(self.seed, f"order of epoch {epoch}"))
+        device = step.paths.device
+        generator = torch.Generator(device)
+        generator.manual_seed(torch_seed(self.seed, f"order of epoch {epoch}"))
         step.begin_epoch(
-            torch.randperm(len(step.paths), generator=generator),
+            torch.randperm(len(step.paths), generator=generator, device=device),
             self.settings.learning_rate * self.settings.decay ** (epoch - 1),
             torch_seed(self.seed, f"dropout of epoch {epoch}"),
         )
@@ -188,11 +190,14 @@ class Training:
             self._compute()
             observer.on_step(n_done, step.n_steps)
         loss = step.loss_sum.item() / step.n_steps  # waits for the device
-        self._refuse_bad_loss(epoch, int(step.bad_step))
+        is_finite = bool(torch.isfinite(self._parameters.values).all())
+        self._refuse_bad_loss(epoch, int(step.bad_step) or (0 if is_finite else step.n_steps))
         return loss
 
     def _refuse_bad_loss(self, epoch: int, bad_step: int) -> None:
         if bad_step:
+            for name, tensor in self._step.state_tensors().items():
+                tensor.copy_(self._at_epoch[name])
             raise TrainingError(
                 f"the loss was not a finite number at step {bad_step} of epoch {epoch} "
                 f"({to_formula(self.network.cell.architecture)}). The weights before it are kept. "
@@ -200,14 +205,27 @@ class Training:
                 f"({self.settings.dim}), or choose an architecture with fewer products."
             )
 
+    def _select(self, valid: Mapping[str, float]) -> float:
+        selection = self.settings.selection
+        if selection not in valid:
+            raise SettingsError(
+                f"selection is {selection}, but on this data there are {', '.join(valid)} only. "
+                "Choose one of them."
+            )
+        return valid[selection]
+
     def _note(self, report: EpochReport, *, is_over: bool) -> None:
-        self._at_epoch = self._clone_state()
-        self.progress.reports.append(report)
-        self.progress.n_epochs = report.epoch
-        self.progress.is_over = is_over
-        self.progress.best_epoch = self._stopping.best_epoch
-        self.progress.best_score = self._stopping.best_score
-        self.progress.n_without_gain = self._stopping.n_without_gain
+        state = self._clone_state()
+        progress = Progress(
+            n_epochs=report.epoch,
+            is_over=is_over,
+            best_epoch=self._stopping.best_epoch,
+            best_score=self._stopping.best_score,
+            n_without_gain=self._stopping.n_without_gain,
+            reports=[*self.progress.reports, report],
+        )
+        # Both at once: an interrupt between them would save the state of one epoch as another's.
+        self._at_epoch, self.progress = state, progress
 
     def _clone_state(self) -> Snapshot:
         return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
@@ -216,6 +234,11 @@ class Training:
         """Return a step that fits, and the function that does it; try smaller and smaller ones."""
         is_mixed = uses_mixed_precision(self.settings.precision, paths.device)
         batch_size = min(self.settings.batch_size, len(paths))
+        if self.network.form.has_batch_norm and batch_size < 2:
+            raise SettingsError(
+                f"batch_size is {self.settings.batch_size} and there are {len(paths)} paths, but "
+                "batch normalisation needs at least two in a batch. Raise the batch size."
+            )
         plan = first_plan(
             batch_size * (paths.shape[1] // 2),
             self.network.size.n_entities,

@@ -73,8 +73,8 @@ def test_faults_of_rsn_folders_are_named(
 
     read_rsn_folder(folder, findings)
 
-    found = [(Path(fault.file).name, fault.line) for fault in findings.faults if word in fault.fault]
-    assert found == [(file, line)]
+    found = [fault for fault in findings.faults if word in fault.fault]
+    assert [(Path(fault.file).name, fault.line) for fault in found] == [(file, line)]
 
 
 def test_a_missing_file_of_an_rsn_folder_is_a_fault(tmp_path: Path) -> None:

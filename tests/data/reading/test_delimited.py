@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,13 @@ import pytest
 from interstellar.data.findings import Findings
 from interstellar.data.reading.any_file import read_triplets
 from interstellar.data.reading.name_table import NameTable
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "xz": lzma.compress,
+    "zst": lambda raw: bytes(pa.compress(raw, codec="zstd", asbytes=True)),
+}
 
 
 def read(path: Path) -> tuple[NameTable, Findings]:
@@ -48,11 +56,7 @@ def test_every_layout_of_text_gives_the_same_rows(tmp_path: Path, name: str, tex
 def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path, packing: str) -> None:
     body = b"a\tr\tb\n" * 3
     path = tmp_path / f"g.tsv.{packing}"
-    packed = {
-        "gz": gzip.compress,
-        "xz": lzma.compress,
-        "zst": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
-    }[packing](body)
+    packed = PACK[packing](body)
     path.write_bytes(packed)
 
     table, findings = read(path)
@@ -64,11 +68,7 @@ def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path, packing: str) -> N
 @pytest.mark.parametrize("packing", ["gz", "xz", "zst"])
 def test_a_cut_off_packed_file_is_a_fault(tmp_path: Path, packing: str) -> None:
     body = "".join(f"a{i}\tr\tb{i * 7919}\n" for i in range(5000)).encode()
-    packed = {
-        "gz": gzip.compress,
-        "xz": lzma.compress,
-        "zst": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
-    }[packing](body)
+    packed = PACK[packing](body)
     path = tmp_path / f"g.tsv.{packing}"
     path.write_bytes(packed[: len(packed) // 2])
 
