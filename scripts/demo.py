@@ -16,6 +16,11 @@ COMMANDS = (
         "One architecture: the best that the paper found for DBP-WD",
         "show Interstellar-DBP-WD --svg demo/architecture.svg",
     ),
+    (
+        "Train another: does a sum of relations along a path find the region of a country?",
+        "train geography-S3 --architecture PTransE-add --epochs 20 --out demo/run",
+    ),
+    ("Score it (AUC-PR over the five regions):", "evaluate demo/run"),
 )
 
 
@@ -31,7 +36,7 @@ def main() -> None:
         print("\nThree of the paths:")
         for _ in range(3):
             print("  " + next(file).strip().replace("\t", " "))
-    print(f"\nThe picture is in {OUT / 'architecture.svg'}; training and search come next.")
+    print(f"\nThe picture is in {OUT}/architecture.svg, the run in {OUT}/run; search comes next.")
 
 
 if __name__ == "__main__":

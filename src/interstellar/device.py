@@ -7,6 +7,12 @@ import torch
 
 from interstellar.errors import SettingsError
 
+_SIGNS_OF_NO_MEMORY = (
+    "not enough memory",
+    "can't allocate memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+)
+
 
 @contextmanager
 def tf32_products() -> Iterator[None]:
@@ -23,7 +29,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error says that the memory of the CPU or a GPU is used up."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and "not enough memory" in str(error)
+    return any(sign in str(error) for sign in _SIGNS_OF_NO_MEMORY)
 
 
 def find_device(text: str) -> torch.device:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from interstellar.device import is_out_of_memory
 from interstellar.errors import SettingsError
 
 log = logging.getLogger(__name__)
@@ -17,8 +18,6 @@ CUDA_BYTES = 2**27
 """Twice as much gains about a tenth of the time; counting takes as much again as the logits."""
 CUDA_SHARE = 8
 """A chunk takes at most this part of the free memory, since what computes it needs some too."""
-
-_OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 
 def fit_chunk_size(row_bytes: int, device: torch.device) -> int:
@@ -66,17 +65,11 @@ def _try_compute(
     try:
         return compute(rows)
     except (MemoryError, RuntimeError) as error:
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return None
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return any(text in str(error) for text in _OUT_OF_MEMORY)
 
 
 def _halve(chunk_size: int, device: torch.device) -> int:

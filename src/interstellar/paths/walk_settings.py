@@ -98,5 +98,6 @@ def _check_bias(name: str, value: float) -> None:
     if not 0.5 < value < 1:
         raise SettingsError(
             f"{name} is {value}, but a bias must lie strictly between 0.5 and 1. "
-            "Take a value just above 0.5 for hardly any bias; the paper has 0.7 and 0.9."
+            "Take a value just above 0.5 for hardly any bias; the paper has 0.7 and 0.9 "
+            "(--alpha is the depth bias, --beta the cross bias)."
         )

@@ -14,12 +14,16 @@ class EarlyStopping:
         self.n_without_gain = 0
 
     def observe(self, epoch: int, score: float) -> bool:
-        """Take the score of an epoch; return whether it is the best so far."""
-        is_best = self.best_score is None or score > self.best_score
+        """Take the score of an epoch; return whether none before it was better.
+
+        Of equal scores the later epoch is the best: where a small validation split is solved
+        early, the network still learns. Patience asks for a real gain.
+        """
+        is_gain = self.best_score is None or score > self.best_score
+        self.n_without_gain = 0 if is_gain else self.n_without_gain + 1
+        is_best = is_gain or score == self.best_score
         if is_best:
-            self.best_score, self.best_epoch, self.n_without_gain = score, epoch, 0
-        else:
-            self.n_without_gain += 1
+            self.best_score, self.best_epoch = score, epoch
         return is_best
 
     @property

@@ -117,7 +117,7 @@ small graph (batch 512 in place of 2048) and an early end."""
 COUNTRIES = replace(
     WN18RR_SEARCH,
     dim=64,
-    batch_size=512,
+    batch_size=128,
     learning_rate=0.005,
     l2=0.0,
     decay=0.99,

@@ -114,7 +114,8 @@ class TrainingStep:
             losses, gradient = sampled_softmax_loss(
                 v, table, true, negatives, scale=scale, is_first=is_first
             )
-        v.backward(gradient)  # type: ignore[no-untyped-call]
+        if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
+            v.backward(gradient)  # type: ignore[no-untyped-call]
         return losses
 
     def draw_negatives(self, n_entities: int, n_negatives: int) -> Tensor:

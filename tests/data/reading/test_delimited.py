@@ -12,7 +12,6 @@ from interstellar.data.findings import Findings
 from interstellar.data.reading.any_file import read_triplets
 from interstellar.data.reading.name_table import NameTable
 
-
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "xz": lzma.compress,

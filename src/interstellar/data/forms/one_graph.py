@@ -15,7 +15,14 @@ from interstellar.data.reading.delimited import read_columns
 from interstellar.data.reading.files import find_file
 from interstellar.data.reading.name_table import NameTable
 from interstellar.data.splitting import Split, split_triplets
-from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, has_repeats, triplet_keys
+from interstellar.data.triplets import (
+    OBJECT,
+    RELATION,
+    SUBJECT,
+    Triplets,
+    has_repeats,
+    triplet_keys,
+)
 from interstellar.data.vocabulary import UNKNOWN, Vocabulary
 
 STEMS_BY_SPLIT = {
@@ -50,19 +57,33 @@ def split_table(table: NameTable, split: Split, seed: int, findings: Findings) -
     name = table.file.name if isinstance(table.file, Path) else table.file.strip("<>")
     triplets = keep_distinct(triplets, name, findings)
     train, valid, test = split_triplets(triplets, split, seed=seed)
+    if len(triplets):
+        note_split(name, (train, valid, test), split, seed, findings)
+    return KnowledgeGraph(
+        name=name, entities=entities, relations=relations, train=train, valid=valid, test=test
+    )
+
+
+def note_split(
+    name: str,
+    parts: tuple[Triplets, Triplets, Triplets],
+    split: Split,
+    seed: int,
+    findings: Findings,
+) -> None:
+    """Say how a file without splits was split."""
+    train, valid, test = parts
+    n_triplets = sum(map(len, parts))
     findings.note(
-        f"{name} has no splits: {len(triplets):,} triplets were split {split} with seed {seed} "
+        f"{name} has no splits: {n_triplets:,} triplets were split {split} with seed {seed} "
         f"into {len(train):,} train, {len(valid):,} valid and {len(test):,} test, "
         "so that train names every entity and relation."
     )
-    if min(len(valid), len(test)) == 0 and len(triplets):
+    if min(len(valid), len(test)) == 0:
         findings.note(
             f"{name} is too small or too sparse to hold out triplets: "
             "each of them is the only one to name something."
         )
-    return KnowledgeGraph(
-        name=name, entities=entities, relations=relations, train=train, valid=valid, test=test
-    )
 
 
 def build_graph(name: str, tables: Mapping[str, NameTable], findings: Findings) -> KnowledgeGraph:

@@ -1,0 +1,365 @@
+"""`train` and `evaluate` as a user meets them: results, refusals, signals, kills, full disks."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from interstellar.cli.app import run
+from tests.cli.run_command import run_command
+
+SMALL = ("--dim", 16, "--batch-size", 256, "--epochs", 4, "--dropout", 0.2)
+GEOGRAPHY = ("train", "geography-S1", "--architecture", "ComplEx", *SMALL)
+ALIGNMENT = ("train", "synthetic-alignment:entities=60", "--architecture", "RSN", *SMALL)
+
+SLOW_PROGRAM = """
+import sys, time
+from interstellar.tasks import training_run
+from interstellar.training.step import TrainingStep
+from interstellar.cli.app import main
+
+training_run.CHECKPOINT_SECONDS = 0.0
+compute = TrainingStep.compute
+
+def compute_slowly(step):
+    compute(step)
+    print("step", flush=True)
+    time.sleep(0.02)
+
+TrainingStep.compute = compute_slowly
+main(sys.argv[1:])
+"""
+
+FULL_DISK_PROGRAM = """
+import resource, signal, sys
+from interstellar.tasks import training_run
+from interstellar.cli.app import main
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+training_run.CHECKPOINT_SECONDS = 0.0
+save = training_run.save_checkpoint
+
+def save_with_little_room(folder, checkpoint):
+    if checkpoint.epoch == 3:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    return save(folder, checkpoint)
+
+training_run.save_checkpoint = save_with_little_room
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    """One thread, so that results are the same to the last bit; signals as before."""
+    n_before, handler = torch.get_num_threads(), signal.getsignal(signal.SIGTERM)
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nobody disturbed."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    torch.set_num_threads(1)
+    assert run([str(argument) for argument in (*GEOGRAPHY, "--out", out)]) == 0
+    return out
+
+
+def start(arguments: list[object], program: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def disturb(arguments: list[object], sent: signal.Signals, *, n_steps: int) -> tuple[int, str]:
+    """Send a signal after some steps of training; return exit code and what was said."""
+    process = start(arguments, SLOW_PROGRAM)
+    assert process.stdout is not None
+    for _ in range(n_steps + 1):  # one is tried out before the first epoch
+        assert process.stdout.readline() == "step\n"
+    os.kill(process.pid, sent)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def weights_of(out: Path) -> bytes:
+    return (out / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("command", [GEOGRAPHY, ALIGNMENT], ids=["geography", "alignment"])
+def test_evaluating_a_run_gives_the_metrics_it_was_trained_to(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[object, ...]
+) -> None:
+    trained = run_command(capfd, *command, "--out", tmp_path / "run", "--json").json
+    evaluated = {
+        split: run_command(capfd, "evaluate", tmp_path / "run", "--split", split, "--json").json
+        for split in ("valid", "test")
+    }
+
+    assert set(trained) >= {"metrics", "best_epoch", "epochs", "seconds", "step_ms", "device"}
+    assert {split: found["metrics"] for split, found in evaluated.items()} == trained["metrics"]
+    assert (trained["epochs"], trained["device"]) == (4, "cpu")
+
+
+def test_without_json_a_person_reads_epochs_and_metrics(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    outcome = run_command(capfd, *GEOGRAPHY, "--out", tmp_path / "run")
+
+    assert outcome.code == 0
+    assert "epoch 4: loss" in outcome.err
+    assert "best_epoch" in outcome.out
+    assert "auc_pr" in outcome.out
+
+
+def test_alignment_is_evaluated_with_any_decoding_and_candidates(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run_command(capfd, *ALIGNMENT, "--out", out)
+
+    found = {
+        (decode, candidates): run_command(
+            capfd, "evaluate", out, "--decode", decode, "--candidates", candidates, "--json"
+        ).json["metrics"]["mean_rank"]
+        for decode in ("cosine", "csls")
+        for candidates in ("reference", "all")
+    }
+
+    assert len(set(found.values())) == 4
+    assert found["cosine", "reference"] <= found["cosine", "all"]
+
+
+def test_a_finished_run_resumed_gives_the_same_result(
+    capfd: pytest.CaptureFixture[str], finished: Path
+) -> None:
+    first = run_command(capfd, *GEOGRAPHY, "--out", finished, "--resume", "--json")
+    second = run_command(capfd, *GEOGRAPHY, "--out", finished, "--resume", "--json")
+
+    assert first.json == second.json
+    assert "epoch" not in first.err
+
+
+@pytest.mark.parametrize("n_steps", [4, 29, 60])
+def test_a_run_killed_in_mid_epoch_and_resumed_is_the_run_that_was_not(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path, n_steps: int
+) -> None:
+    out = tmp_path / "run"
+    code, _ = disturb([*GEOGRAPHY, "--out", out], signal.SIGKILL, n_steps=n_steps)
+
+    resumed = run_command(capfd, *GEOGRAPHY, "--out", out, "--resume")
+
+    assert code == -signal.SIGKILL
+    assert resumed.code == 0
+    assert weights_of(out) == weights_of(finished)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_run_exits_130_with_its_state_saved(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path, sent: signal.Signals
+) -> None:
+    out = tmp_path / "run"
+    code, err = disturb([*GEOGRAPHY, "--out", out], sent, n_steps=41)
+    n_checkpoints = len(list((out / "checkpoints").iterdir()))
+
+    resumed = run_command(capfd, *GEOGRAPHY, "--out", out, "--resume")
+
+    assert code == 130
+    assert "error: interrupted" in err
+    assert "Traceback" not in err
+    assert n_checkpoints > 0
+    assert "epoch 1:" not in resumed.err
+    assert weights_of(out) == weights_of(finished)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_and_no_traceback(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    """A limit on the size of files stands for a disk without room."""
+    out = tmp_path / "run"
+    process = start([*GEOGRAPHY, "--out", out], FULL_DISK_PROGRAM)
+    _, err = process.communicate(timeout=120)
+    kept = sorted(path.name for path in (out / "checkpoints").iterdir())
+
+    resumed = run_command(capfd, *GEOGRAPHY, "--out", out, "--resume")
+
+    assert process.returncode == 1
+    assert "error: " in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert kept == ["epoch-000001.safetensors", "epoch-000002.safetensors"]
+    assert resumed.code == 0
+    assert weights_of(out) == weights_of(finished)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "geography-S1"], "no architecture was given"),
+        ([*GEOGRAPHY, "--preset", "best"], "--preset 'best' is unknown"),
+        (["train", "geography-S1", "--preset", "paper"], "geography-S1"),
+        (["train", "geography-S1", "--architecture", "TransX"], "'TransX'"),
+        (["train", "nowhere.tsv", "--architecture", "TransE"], "nowhere.tsv"),
+        ([*GEOGRAPHY, "--dim", "7"], "dim is 7"),
+        ([*GEOGRAPHY, "--epochs", "0"], "max_epochs is 0"),
+        ([*GEOGRAPHY, "--dropout", "1"], "dropout is 1.0"),
+        ([*GEOGRAPHY, "--learning-rate", "nan"], "learning_rate is nan"),
+        ([*GEOGRAPHY, "--precision", "half"], "--precision 'half' is unknown"),
+        ([*GEOGRAPHY, "--negatives", "0"], "n_negatives is 0"),
+        ([*GEOGRAPHY, "--seed", "-1"], "seed is -1"),
+        ([*GEOGRAPHY, "--settings", "no.toml"], "no.toml"),
+    ],
+)
+def test_a_fault_of_the_user_exits_2_in_one_line_and_makes_no_folder(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[object],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    outcome = run_command(capfd, *arguments, "--out", "run")
+
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert words in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_gpu_that_is_not_there_is_refused(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    training = run_command(capfd, *GEOGRAPHY, "--out", tmp_path / "run", "--device", "cuda")
+    evaluating = run_command(capfd, "evaluate", finished, "--device", "cuda")
+
+    assert (training.code, evaluating.code) == (2, 2)
+    assert "CUDA devices here" in training.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_exists_is_never_trained_into(
+    capfd: pytest.CaptureFixture[str], finished: Path
+) -> None:
+    outcome = run_command(capfd, *GEOGRAPHY, "--out", finished)
+
+    assert outcome.code == 2
+    assert "--resume" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--dim", 18], "dim = 16"),
+        (["--seed", 1], "seed = 0"),
+        (["--architecture", "TransE"], "architecture"),
+    ],
+)
+def test_resuming_with_something_else_is_refused_with_the_difference(
+    capfd: pytest.CaptureFixture[str], finished: Path, changes: list[object], words: str
+) -> None:
+    outcome = run_command(capfd, *GEOGRAPHY, *changes, "--out", finished, "--resume")
+
+    assert outcome.code == 2
+    assert words in outcome.err
+
+
+def test_resuming_with_another_set_is_refused_with_the_difference(
+    capfd: pytest.CaptureFixture[str], finished: Path
+) -> None:
+    other = ("train", "geography-S2", *GEOGRAPHY[2:])
+
+    outcome = run_command(capfd, *other, "--out", finished, "--resume")
+
+    assert outcome.code == 2
+    assert "geography-S1" in outcome.err
+    assert "geography-S2" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--split", "train"], "--split 'train' is unknown. Choose valid or test"),
+        (["--decode", "best"], "--decode 'best' is unknown. Choose cosine or csls"),
+        (["--candidates", "some"], "--candidates 'some' is unknown"),
+        (["--decode", "csls"], "Leave them out"),
+    ],
+)
+def test_evaluating_in_a_way_that_does_not_exist_is_refused(
+    capfd: pytest.CaptureFixture[str], finished: Path, flags: list[str], words: str
+) -> None:
+    outcome = run_command(capfd, "evaluate", finished, *flags)
+
+    assert outcome.code == 2
+    assert words in outcome.err
+
+
+def test_evaluating_what_is_no_run_is_refused(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    nowhere = run_command(capfd, "evaluate", tmp_path / "nowhere")
+    empty = run_command(capfd, "evaluate", tmp_path)
+
+    assert (nowhere.code, empty.code) == (2, 2)
+    assert "is no run" in empty.err
+
+
+def test_evaluating_an_unfinished_run_is_refused_with_advice(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    out = copy_run(finished, tmp_path)
+    (out / "result.json").unlink()
+
+    outcome = run_command(capfd, "evaluate", out)
+
+    assert outcome.code == 2
+    assert "--resume" in outcome.err
+
+
+@pytest.mark.parametrize("place", [100, 9, -3, None], ids=["cut", "header", "number", "gone"])
+def test_a_weights_file_that_was_cut_or_altered_is_named(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path, place: int | None
+) -> None:
+    weights = copy_run(finished, tmp_path) / "weights.safetensors"
+    content = bytearray(weights.read_bytes())
+    weights.unlink()
+    if place is not None:
+        content[place] ^= 1
+        weights.write_bytes(content[:100] if place == 100 else content)
+
+    outcome = run_command(capfd, "evaluate", weights.parent)
+
+    assert outcome.code == 2
+    assert str(weights) in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_run_whose_data_has_other_names_now_is_refused(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    names = copy_run(finished, tmp_path) / "names" / "relations.jsonl"
+    names.write_text(names.read_text().replace("neighbor", "adjacent"))
+
+    outcome = run_command(capfd, "evaluate", tmp_path / "run")
+
+    assert outcome.code == 2
+    assert "other relations" in outcome.err
+
+
+def copy_run(run: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(run, folder / "run"))

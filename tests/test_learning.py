@@ -1,0 +1,102 @@
+"""Networks learn what there is to be learnt, on the CPU in seconds."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from interstellar.data.loading import load
+from interstellar.data.statistics import task_of
+from interstellar.tasks.training_run import train_run
+from interstellar.training.experiment import Experiment
+from interstellar.training.presets import default_settings
+from interstellar.training.settings import SettingsChanges, with_changes
+from tests.tiny_graphs import write_rows
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
+
+
+def learn(
+    data: str, architecture: str, out: Path, changes: SettingsChanges, *, seed: int = 0
+) -> dict[str, float]:
+    """Train, and return the metrics on the test split."""
+    graph = load(data)
+    settings = with_changes(default_settings(task_of(graph), graph.name), dim=32)
+    experiment = Experiment(
+        data=data, architecture=architecture, seed=seed, settings=with_changes(settings, **changes)
+    )
+    result = train_run(experiment, out, device=torch.device("cpu"))
+    metrics: dict[str, float] = result["metrics"]["test"]
+    return metrics
+
+
+def write_planted_rule(folder: Path) -> Path:
+    """Write: who lives in a city is a citizen of the country in which the city lies."""
+    rng = random.Random(0)
+    city_of = [rng.randrange(30) for _ in range(150)]
+    lives = [(f"person {p}", "lives in", f"city {c}") for p, c in enumerate(city_of)]
+    lies = [(f"city {c}", "lies in", f"country {c % 6}") for c in range(30)]
+    citizen = [(f"person {p}", "citizen of", f"country {c % 6}") for p, c in enumerate(city_of)]
+    rng.shuffle(citizen)
+    write_rows(folder / "train.txt", lives + lies + citizen[40:])
+    write_rows(folder / "valid.txt", citizen[:20])
+    write_rows(folder / "test.txt", citizen[20:40])
+    return folder
+
+
+def test_a_planted_rule_of_two_steps_is_learnt(tmp_path: Path) -> None:
+    data = write_planted_rule(tmp_path / "data")
+    changes: SettingsChanges = {
+        "batch_size": 128,
+        "learning_rate": 0.01,
+        "dropout": 0.0,
+        "max_epochs": 50,
+    }
+
+    metrics = learn(str(data), "ComplEx", tmp_path / "run", changes)
+
+    assert metrics["mrr"] > 0.85  # 186 entities: by chance about 0.03
+
+
+def test_complex_finds_the_regions_of_countries(tmp_path: Path) -> None:
+    metrics = learn("geography-S1", "ComplEx", tmp_path / "run", {"max_epochs": 30})
+
+    assert metrics["auc_pr"] > 0.98
+
+
+def test_where_only_a_path_leads_to_the_region_paths_are_learnt_and_single_hops_are_not(
+    tmp_path: Path,
+) -> None:
+    changes: SettingsChanges = {"max_epochs": 40}
+
+    path = learn("geography-S3", "PTransE-add", tmp_path / "path", changes)
+    hop = learn("geography-S3", "ComplEx", tmp_path / "hop", changes)
+
+    assert path["auc_pr"] > 0.95
+    assert hop["auc_pr"] < 0.85
+
+
+def test_two_views_of_a_graph_are_aligned(tmp_path: Path) -> None:
+    changes: SettingsChanges = {"max_epochs": 12, "learning_rate": 0.005, "batch_size": 256}
+
+    metrics = learn("synthetic-alignment:entities=100", "RSN", tmp_path / "run", changes)
+
+    assert metrics["hits@1"] > 0.2  # 70 candidates: by chance 0.014
+
+
+def test_sampled_softmax_learns_too(tmp_path: Path) -> None:
+    changes: SettingsChanges = {"max_epochs": 30, "n_negatives": 64}
+
+    metrics = learn("geography-S1", "ComplEx", tmp_path / "run", changes)
+
+    assert metrics["auc_pr"] > 0.95

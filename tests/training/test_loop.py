@@ -1,0 +1,288 @@
+"""The loop: epochs, validation, early stopping, bad losses, resuming."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.canonical_form import ZERO_OUTPUT
+from interstellar.architecture.formula_writing import to_formula
+from interstellar.architecture.literature import LITERATURE
+from interstellar.errors import SettingsError, TrainingError
+from interstellar.model.path_network import NetworkForm, PathNetwork
+from interstellar.model.softmax_loss import softmax_loss
+from interstellar.training import step as step_module
+from interstellar.training.loop import (
+    EpochReport,
+    Progress,
+    Training,
+    torch_seed,
+    uses_mixed_precision,
+)
+from interstellar.training.settings import Precision, Selection
+from tests.training.test_step import ONE_WAY, TWO_WAY, build_network, draw_paths, small_settings
+
+N_STEPS = 5
+"""Steps an epoch in `build_training`, unless it is told otherwise."""
+
+
+class Quiet:
+    """Watches without a word."""
+
+    def __init__(self, on_epoch: Callable[[Training], None] | None = None) -> None:
+        self.steps: list[tuple[int, int]] = []
+        self.reports: list[EpochReport] = []
+        self._on_epoch = on_epoch
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        self.steps.append((n_done, n_steps))
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        self.reports.append(report)
+        if self._on_epoch is not None:
+            self._on_epoch(training)
+
+
+class Scores:
+    """Measures a network by a list of scores, whatever it has learnt."""
+
+    def __init__(self, *scores: float) -> None:
+        self._scores = iter(scores)
+        self.seen: list[Tensor] = []
+
+    def __call__(self, network: PathNetwork) -> dict[str, float]:
+        self.seen.append(network.entities.detach().clone())
+        return {"mrr": next(self._scores)}
+
+
+def measure_nothing(_: PathNetwork) -> dict[str, float]:
+    return {"mrr": 0.5, "hits@1": 0.5}
+
+
+def build_training(
+    architecture: Architecture = LITERATURE["ComplEx"],
+    form: NetworkForm = TWO_WAY,
+    measure: Callable[[PathNetwork], Mapping[str, float]] = measure_nothing,
+    *,
+    n_paths: int = 40,
+    **changes: Any,
+) -> Training:
+    chosen: Any = {"max_epochs": 3, "validate_every": 1, "learning_rate": 0.01} | changes
+    return Training(
+        build_network(architecture, form),
+        draw_paths(n_paths),
+        small_settings(form, chosen),
+        seed=0,
+        measure=measure,
+    )
+
+
+def bits_of(tensors: Mapping[str, Tensor]) -> dict[str, bytes]:
+    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+
+
+def test_every_step_and_every_epoch_is_told() -> None:
+    observer = Quiet()
+
+    build_training().run(observer)
+
+    assert observer.steps == 3 * [(n, N_STEPS) for n in range(1, N_STEPS + 1)]
+    assert [report.epoch for report in observer.reports] == [1, 2, 3]
+
+
+def test_the_loss_falls() -> None:
+    observer = Quiet()
+
+    build_training(max_epochs=30).run(observer)
+
+    assert observer.reports[-1].loss < observer.reports[0].loss - 0.1
+
+
+def test_setting_up_tries_a_step_out_and_undoes_it() -> None:
+    training = build_training()
+    network = build_network(LITERATURE["ComplEx"], TWO_WAY)
+    seed = torch_seed(0, "initial weights")
+    network.initialise(torch.Generator().manual_seed(seed))
+
+    assert bits_of(training.best_parameters()) == bits_of(network.state_dict())
+    assert training.saved_tensors()["adam.m"].abs().max() == 0
+
+
+@pytest.mark.parametrize(("every", "validated"), [(1, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), (9, [5])])
+def test_it_validates_every_so_many_epochs_and_after_the_last(
+    every: int, validated: list[int]
+) -> None:
+    observer = Quiet()
+
+    build_training(max_epochs=5, validate_every=every).run(observer)
+
+    assert [report.epoch for report in observer.reports if report.valid] == validated
+
+
+def test_the_last_epoch_may_be_the_best_and_its_parameters_are_those_that_were_measured() -> None:
+    scores = Scores(0.1, 0.3, 0.2, 0.4)
+    training = build_training(measure=scores, max_epochs=4)
+
+    training.run(Quiet())
+
+    assert training.progress.best_epoch == 4
+    torch.testing.assert_close(training.network.entities.detach(), scores.seen[3], rtol=0, atol=0)
+
+
+def test_afterwards_the_network_is_its_best_self() -> None:
+    scores = Scores(0.1, 0.3, 0.2, 0.2)
+    training = build_training(measure=scores, max_epochs=4)
+
+    training.run(Quiet())
+
+    assert (training.progress.best_epoch, training.progress.best_score) == (2, 0.3)
+    torch.testing.assert_close(training.network.entities.detach(), scores.seen[1], rtol=0, atol=0)
+    assert not torch.equal(scores.seen[1], scores.seen[3])
+
+
+def test_it_stops_early_when_the_patience_is_used_up() -> None:
+    training = build_training(measure=Scores(0.1, 0.3, 0.2, 0.3), max_epochs=50, patience=2)
+
+    training.run(Quiet())
+
+    assert (training.progress.n_epochs, training.progress.best_epoch) == (4, 2)
+
+
+def test_the_learning_rate_decays_after_every_epoch() -> None:
+    rates: list[float] = []
+    observer = Quiet(lambda training: rates.append(float(training._step.adam.learning_rate)))
+
+    build_training(learning_rate=0.1, decay=0.5).run(observer)
+
+    assert rates == pytest.approx([0.1, 0.05, 0.025])
+
+
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+@pytest.mark.parametrize("n_epochs", [1, 3, 5])
+def test_a_training_resumed_after_any_epoch_is_the_one_that_went_on(
+    form: NetworkForm, n_epochs: int
+) -> None:
+    saved: dict[int, tuple[dict[str, Tensor], Progress]] = {}
+    scores = (0.1, 0.4, 0.2, 0.3, 0.5)
+
+    def save(training: Training) -> None:
+        tensors = {name: tensor.clone() for name, tensor in training.saved_tensors().items()}
+        saved[training.progress.n_epochs] = tensors, copy.deepcopy(training.progress)
+
+    whole = build_training(form=form, measure=Both(*scores), max_epochs=5, dropout=0.3)
+    whole.run(Quiet(save))
+    tensors, progress = saved[n_epochs]
+
+    resumed = build_training(form=form, measure=Both(*scores[n_epochs:]), max_epochs=5, dropout=0.3)
+    resumed.resume(tensors, Progress.from_dict(progress.as_dict()))
+    resumed.run(Quiet())
+
+    assert bits_of(resumed.saved_tensors()) == bits_of(whole.saved_tensors())
+    assert bits_of(resumed.network.state_dict()) == bits_of(whole.network.state_dict())
+    assert resumed.progress.best_epoch == whole.progress.best_epoch
+
+
+class Both:
+    """As `Scores`, for whichever metric selects."""
+
+    def __init__(self, *scores: float) -> None:
+        self._scores = iter(scores)
+
+    def __call__(self, _: PathNetwork) -> dict[str, float]:
+        score = next(self._scores)
+        return {"mrr": score, "hits@1": score}
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, *, call: int, what: str, value: float) -> None:
+    """Let one call of the loss return a number that is not finite; call 0 is the trial step."""
+    n_calls = 0
+
+    def spoilt(*arguments: Any, **others: Any) -> tuple[Tensor, Tensor]:
+        nonlocal n_calls
+        losses, gradient = softmax_loss(*arguments, **others)
+        if n_calls == call:
+            (losses if what == "loss" else gradient)[0] = value
+        n_calls += 1
+        return losses, gradient
+
+    monkeypatch.setattr(step_module, "softmax_loss", spoilt)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_a_loss_that_is_not_finite_is_an_error_that_keeps_the_last_good_weights(
+    monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    spoil(monkeypatch, call=N_STEPS + 3, what="loss", value=value)
+    training = build_training()
+    saved: list[dict[str, bytes]] = []
+
+    with pytest.raises(TrainingError) as failure:
+        training.run(Quiet(lambda at_epoch: saved.append(bits_of(at_epoch.saved_tensors()))))
+
+    assert "step 3 of epoch 2" in str(failure.value)
+    assert to_formula(LITERATURE["ComplEx"]) in str(failure.value)
+    assert "Lower the learning rate (0.01)" in str(failure.value)
+    assert bits_of(training.saved_tensors()) == saved[0]
+    assert training.progress.n_epochs == 1
+
+
+def test_parameters_that_became_infinite_in_the_last_step_are_never_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoil(monkeypatch, call=2 * N_STEPS, what="gradient", value=torch.nan)
+    training = build_training()
+
+    with pytest.raises(TrainingError, match="step 5 of epoch 2"):
+        training.run(Quiet())
+
+    assert training.progress.n_epochs == 1
+    for tensor in (*training.saved_tensors().values(), *training.network.parameters()):
+        assert torch.isfinite(tensor).all()
+
+
+def test_a_metric_that_is_not_measured_is_refused() -> None:
+    training = build_training(measure=lambda _: {"mrr": 0.1}, selection=Selection.AUC_PR)
+
+    with pytest.raises(SettingsError, match="selection is auc_pr, but on this data there are mrr"):
+        training.run(Quiet())
+
+
+def test_batch_normalisation_needs_two_paths() -> None:
+    with pytest.raises(SettingsError, match="batch_size is 8 and there are 1 paths"):
+        build_training(form=ONE_WAY, n_paths=1)
+
+
+def test_a_network_whose_output_is_always_zero_can_be_trained() -> None:
+    observer = Quiet()
+
+    build_training(ZERO_OUTPUT).run(observer)
+
+    assert observer.reports[-1].loss == pytest.approx(torch.tensor(11.0).log().item())
+
+
+def test_progress_comes_back_from_json() -> None:
+    training = build_training()
+    training.run(Quiet())
+
+    progress = Progress.from_dict(training.progress.as_dict())
+
+    assert progress == training.progress
+    assert progress.seconds > 0
+    assert progress.step_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "is_mixed"),
+    [
+        (Precision.AUTO, "cpu", False),
+        (Precision.MIXED, "cpu", False),
+        (Precision.AUTO, "cuda", True),
+        (Precision.FLOAT32, "cuda", False),
+    ],
+)
+def test_products_are_mixed_only_on_cuda(precision: Precision, device: str, is_mixed: bool) -> None:
+    assert uses_mixed_precision(precision, torch.device(device)) is is_mixed

@@ -1,0 +1,240 @@
+"""One training step: its gradients are those of the formula, however it is cut."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional
+
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.literature import LITERATURE
+from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
+from interstellar.model.softmax_loss import LossPlan
+from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.presets import default_settings
+from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
+from interstellar.training.step import StepPlan, TrainingStep
+from tests.architecture.strategies import architectures
+
+TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
+ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
+N_ENTITIES, N_RELATIONS, DIM, LENGTH = 11, 3, 6, 3
+WHOLE = StepPlan(LossPlan(chunk_rows=10_000))
+
+
+def draw_paths(n_paths: int, *, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    paths = torch.randint(N_ENTITIES, (n_paths, 2 * LENGTH + 1), generator=generator)
+    paths[:, 1::2] = torch.randint(2 * N_RELATIONS, (n_paths, LENGTH), generator=generator)
+    return paths.int()
+
+
+def build_network(architecture: Architecture, form: NetworkForm, *, seed: int = 0) -> PathNetwork:
+    size = NetworkSize(n_entities=N_ENTITIES, n_relations=N_RELATIONS, dim=DIM)
+    network = PathNetwork(architecture, size, form, dropout=0.0)
+    network.initialise(torch.Generator().manual_seed(seed))
+    return network
+
+
+def small_settings(form: NetworkForm, changes: SettingsChanges) -> TrainingSettings:
+    task = "link-prediction" if form.is_two_way else "entity-alignment"
+    base = replace(default_settings(task, "a small set"), dim=DIM, dropout=0.0, batch_size=8)
+    return with_changes(base, **changes)
+
+
+def build_step(
+    architecture: Architecture,
+    form: NetworkForm,
+    plan: StepPlan = WHOLE,
+    *,
+    n_paths: int = 8,
+    **changes: object,
+) -> TrainingStep:
+    network = build_network(architecture, form)
+    parameters = FlatParameters(network, torch.device("cpu"))
+    chosen = small_settings(form, changes)  # type: ignore[arg-type]
+    step = TrainingStep(network, draw_paths(n_paths), chosen, plan, parameters)
+    step.begin_epoch(torch.arange(n_paths), chosen.learning_rate, dropout_seed=0)
+    return step
+
+
+def gradients_of(step: TrainingStep) -> dict[str, Tensor]:
+    """The gradients of the first batch, before the update; mean loss."""
+    subjects, relations, objects = step.gather()
+    step.accumulate(subjects, relations, objects, scale=1 / objects.numel(), is_first=True)
+    return {
+        name: p.grad.clone() for name, p in step.network.named_parameters() if p.grad is not None
+    }
+
+
+def gradients_of_formula(step: TrainingStep) -> tuple[float, dict[str, Tensor]]:
+    """The mean loss as the paper writes it, and its gradients by autograd in float64."""
+    network = copy.deepcopy(step.network).double()
+    named = dict(network.named_parameters())
+    for parameter in named.values():
+        parameter.grad = None
+    paths = step.paths[: step.batch_size].long()
+    subjects, relations, objects = paths[:, 0:-1:2], paths[:, 1::2], paths[:, 2::2]
+    compute = two_way_logits if network.form.is_two_way else one_way_logits
+    logits = compute(network, subjects, relations)
+    loss = functional.cross_entropy(logits.flatten(0, 1), objects.flatten())
+    found = torch.autograd.grad(
+        loss, list(named.values()), allow_unused=True, materialize_grads=True
+    )
+    return loss.item(), dict(zip(named, found, strict=True))
+
+
+def two_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) -> Tensor:
+    """v · o + v′ · s: the second pass exchanges the tables and inverts the relations."""
+    O, S, R = network.entities[:, :DIM], network.entities[:, DIM:], network.relations  # noqa: E741
+    inverse = (relations + N_RELATIONS) % (2 * N_RELATIONS)
+    h, h_back, logits = S[subjects[:, 0]], O[subjects[:, 0]], []
+    for t in range(LENGTH):
+        v, h = network.cell.step(S[subjects[:, t]], R[relations[:, t]], h)
+        v_back, h_back = network.cell.step(O[subjects[:, t]], R[inverse[:, t]], h_back)
+        logits.append(v @ O.T + v_back @ S.T)
+    return torch.stack(logits, dim=1)
+
+
+def one_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) -> Tensor:
+    """s_t and r_t normalised step by step, h_0 raw, all outputs normalised together."""
+    S, R = network.one_way_subjects, network.relations
+    s_scale, s_shift, r_scale, r_shift = network.step_norms.affine
+    h, outputs = S[subjects[:, 0]], []
+    for t in range(LENGTH):
+        s_t = batch_norm(S[subjects[:, t]], s_scale, s_shift)
+        r_t = batch_norm(R[relations[:, t]], r_scale, r_shift)
+        v, h = network.cell.step(s_t, r_t, h)
+        outputs.append(v)
+    v = torch.stack(outputs, dim=1)
+    normalised = batch_norm(v.flatten(0, 1), *network.output_norm.affine)
+    return normalised.view_as(v) @ network.entities.T
+
+
+def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    layer = nn.BatchNorm1d(DIM, affine=False).double()
+    normalised: Tensor = layer(x)
+    return normalised * scale + shift
+
+
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+@settings(max_examples=60)
+@given(architecture=architectures)
+def test_the_gradients_of_a_step_are_those_of_the_formula_in_float64(
+    form: NetworkForm, architecture: Architecture
+) -> None:
+    step = build_step(architecture, form)
+
+    expected_loss, expected = gradients_of_formula(step)
+    found = gradients_of(step)
+
+    assert set(found) == set(expected)
+    whole = torch.cat([gradient.flatten() for gradient in expected.values()]).norm()
+    for name, gradient in found.items():
+        assert float((gradient - expected[name]).norm()) < 1e-3 * float(whole) + 1e-6, name
+    step.parameters.gradients.zero_()
+    step.compute()
+    assert step.loss_sum.item() == pytest.approx(expected_loss, rel=1e-3)
+
+
+@settings(max_examples=40)
+@given(architecture=architectures, n_parts=st.integers(2, 8))
+def test_a_batch_in_parts_has_the_gradient_of_the_whole_batch(
+    architecture: Architecture, n_parts: int
+) -> None:
+    whole = build_step(architecture, TWO_WAY)
+    step = build_step(architecture, TWO_WAY, replace(WHOLE, n_parts=n_parts))
+    kept: list[Tensor] = []
+    step.adam.update = lambda *_: kept.append(  # type: ignore[method-assign]
+        step.parameters.gradients.clone()
+    )
+
+    step.compute()
+
+    gradients_of(whole)
+    torch.testing.assert_close(kept[0], whole.parameters.gradients, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+@pytest.mark.parametrize("chunk_rows", [1, 5, 24])
+def test_the_update_does_not_depend_on_how_the_loss_is_chunked(
+    form: NetworkForm, chunk_rows: int
+) -> None:
+    whole = build_step(LITERATURE["RSN"], form)
+    chunked = build_step(LITERATURE["RSN"], form, StepPlan(LossPlan(chunk_rows)))
+
+    whole.compute()
+    chunked.compute()
+
+    moved = chunked.parameters.values - build_step(LITERATURE["RSN"], form).parameters.values
+    assert moved.abs().max() > 0
+    torch.testing.assert_close(
+        chunked.parameters.values, whole.parameters.values, rtol=1e-3, atol=1e-5
+    )
+
+
+def test_the_last_batch_is_filled_up_with_the_first_paths() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY, n_paths=10)
+    paths = step.paths
+
+    step.n_done += 1
+    subjects, relations, objects = step.gather()
+
+    expected = torch.cat([paths[8:], paths[:6]])
+    assert step.n_steps == 2
+    torch.testing.assert_close(subjects, expected[:, 0:-1:2])
+    torch.testing.assert_close(relations, expected[:, 1::2])
+    torch.testing.assert_close(objects, expected[:, 2::2])
+
+
+def test_a_batch_is_never_larger_than_all_the_paths() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY, n_paths=5)
+
+    assert (step.batch_size, step.n_steps) == (5, 1)
+
+
+def test_without_a_norm_the_gradient_counts_as_that_of_n_times_the_sum() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY)
+    losses = torch.ones(24)
+
+    factor, is_bad = step.account(losses)
+
+    assert (factor.item(), bool(is_bad)) == (24**2, False)
+
+
+def test_with_a_norm_the_gradient_is_scaled_to_it() -> None:
+    step = build_step(LITERATURE["TransE"], ONE_WAY, gradient_norm=5.0)
+    gradients_of(step)
+
+    factor, _ = step.account(torch.ones(24))
+
+    assert (factor * step.parameters.gradients.norm()).item() == pytest.approx(5, rel=1e-5)
+
+
+def test_a_bad_step_moves_nothing_and_the_first_one_is_remembered() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY)
+    before = step.parameters.values.clone()
+
+    for loss in (torch.inf, torch.nan):
+        factor, is_bad = step.account(torch.full((24,), loss))
+        step.parameters.gradients.fill_(torch.nan)
+        step.adam.update(factor, is_bad)
+
+    assert step.bad_step == 1
+    assert step.adam.n_updates == 0
+    torch.testing.assert_close(step.parameters.values, before, rtol=0, atol=0)
+    assert step.parameters.gradients.abs().max() == 0
+
+
+def test_sampled_softmax_trains_every_table() -> None:
+    step = build_step(LITERATURE["ComplEx"], ONE_WAY, n_negatives=5)
+
+    found = gradients_of(step)
+
+    assert found["entities"].abs().max() > 0
+    assert found["one_way_subjects"].abs().max() > 0
+    assert found["relations"].abs().max() > 0
