@@ -69,7 +69,9 @@ def test_a_planted_rule_of_two_steps_is_learnt(tmp_path: Path) -> None:
 
 
 def test_complex_finds_the_regions_of_countries(tmp_path: Path) -> None:
-    metrics = learn("geography-S1", "ComplEx", tmp_path / "run", {"max_epochs": 30})
+    metrics = learn(
+        "geography-S1", "ComplEx", tmp_path / "run", {"max_epochs": 30, "batch_size": 256}
+    )
 
     assert metrics["auc_pr"] > 0.98
 
@@ -77,7 +79,7 @@ def test_complex_finds_the_regions_of_countries(tmp_path: Path) -> None:
 def test_where_only_a_path_leads_to_the_region_paths_are_learnt_and_single_hops_are_not(
     tmp_path: Path,
 ) -> None:
-    changes: SettingsChanges = {"max_epochs": 40}
+    changes: SettingsChanges = {"max_epochs": 40, "batch_size": 512}
 
     path = learn("geography-S3", "PTransE-add", tmp_path / "path", changes)
     hop = learn("geography-S3", "ComplEx", tmp_path / "hop", changes)
@@ -95,7 +97,7 @@ def test_two_views_of_a_graph_are_aligned(tmp_path: Path) -> None:
 
 
 def test_sampled_softmax_learns_too(tmp_path: Path) -> None:
-    changes: SettingsChanges = {"max_epochs": 30, "n_negatives": 64}
+    changes: SettingsChanges = {"max_epochs": 30, "batch_size": 256, "n_negatives": 64}
 
     metrics = learn("geography-S1", "ComplEx", tmp_path / "run", changes)
 

@@ -8,7 +8,7 @@ import pytest
 
 import interstellar
 from interstellar.data.graph import GraphPair, KnowledgeGraph
-from interstellar.data.loading import Request, check, load
+from interstellar.data.loading import Request, check, load, settle
 from interstellar.data.splitting import Split
 from interstellar.errors import DataError, SettingsError
 from tests.tiny_graphs import (
@@ -138,3 +138,14 @@ def test_pairs_without_a_second_graph_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_graph_at_all_is_refused() -> None:
     with pytest.raises(DataError, match="cannot be read from a int"):
         interstellar.load(3)
+
+
+def test_paths_are_settled_and_names_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path / "g.tsv", EUROPE)
+    monkeypatch.chdir(tmp_path)
+
+    assert settle("g.tsv") == str(tmp_path / "g.tsv")
+    assert settle("WN18RR") == "WN18RR"
+    assert settle("synthetic:entities=50") == "synthetic:entities=50"

@@ -1,5 +1,6 @@
 """A finished run opened again is the network that was trained."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ from interstellar.training.settings import with_changes
 
 CPU = torch.device("cpu")
 GRAPH, PAIR = "synthetic:entities=60", "synthetic-alignment:entities=60"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
 
 
 def train(data: str, out: Path) -> Result:

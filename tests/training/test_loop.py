@@ -1,7 +1,7 @@
 """The loop: epochs, validation, early stopping, bad losses, resuming."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -28,6 +28,14 @@ from tests.training.test_step import ONE_WAY, TWO_WAY, build_network, draw_paths
 
 N_STEPS = 5
 """Steps an epoch in `build_training`, unless it is told otherwise."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
 
 
 class Quiet:
@@ -145,7 +153,7 @@ def test_afterwards_the_network_is_its_best_self() -> None:
 
 
 def test_it_stops_early_when_the_patience_is_used_up() -> None:
-    training = build_training(measure=Scores(0.1, 0.3, 0.2, 0.3), max_epochs=50, patience=2)
+    training = build_training(measure=Scores(0.1, 0.3, 0.2, 0.1), max_epochs=50, patience=2)
 
     training.run(Quiet())
 

@@ -1,6 +1,7 @@
 """Fitting a step into the memory: a fake limit changes how, but not what."""
 
 import functools
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,14 @@ from tests.training.test_loop import Quiet, build_training
 from tests.training.test_step import N_ENTITIES, ONE_WAY, TWO_WAY
 
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
 
 
 def limit_memory(monkeypatch: pytest.MonkeyPatch, *, most_rows: int, error: Exception) -> None:

@@ -1,6 +1,7 @@
 """One training step: its gradients are those of the formula, however it is cut."""
 
 import copy
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,14 @@ TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
 ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
 N_ENTITIES, N_RELATIONS, DIM, LENGTH = 11, 3, 6, 3
 WHOLE = StepPlan(LossPlan(chunk_rows=10_000))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
 
 
 def draw_paths(n_paths: int, *, seed: int = 0) -> Tensor:
@@ -122,7 +131,7 @@ def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(architecture=architectures)
 def test_the_gradients_of_a_step_are_those_of_the_formula_in_float64(
     form: NetworkForm, architecture: Architecture
@@ -141,7 +150,7 @@ def test_the_gradients_of_a_step_are_those_of_the_formula_in_float64(
     assert step.loss_sum.item() == pytest.approx(expected_loss, rel=1e-3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(architecture=architectures, n_parts=st.integers(2, 8))
 def test_a_batch_in_parts_has_the_gradient_of_the_whole_batch(
     architecture: Architecture, n_parts: int

@@ -60,7 +60,7 @@ def train(
     `interstellar train DBP-WD --preset paper --device cuda --out run`,
     `interstellar train my.tsv --architecture RSN --dim 128 --epochs 20 --out run`.
     """
-    from interstellar.data.loading import load
+    from interstellar.data.loading import load, settle
     from interstellar.data.statistics import task_of
     from interstellar.device import find_device
     from interstellar.tasks.training_run import train_run
@@ -94,9 +94,9 @@ def train(
         n_negatives=negatives,
     )
     experiment = Experiment(
-        data=data,
-        second=None if second is None else str(second),
-        pairs=None if pairs is None else str(pairs),
+        data=settle(data),
+        second=None if second is None else settle(str(second)),
+        pairs=None if pairs is None else settle(str(pairs)),
         split=shares,
         architecture=architecture or published or "",
         seed=seed,

@@ -77,6 +77,13 @@ def load(
     return graph
 
 
+def settle(place: str) -> str:
+    """Return the name of a set as it is, and a path such that it holds from any folder."""
+    if is_builtin(place) or find_set(place) is not None or not Path(place).exists():
+        return place
+    return str(Path(place).resolve())
+
+
 def check(request: Request) -> Findings:
     """Read everything and return all that is wrong or worth saying, without raising."""
     findings = Findings()

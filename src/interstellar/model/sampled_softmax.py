@@ -1,8 +1,9 @@
 """Softmax over a sample of the entities, for tables so large that the full one is too dear.
 
 The sum over all entities is estimated from `n_negatives` of them, drawn uniformly and shared
-by the rows of a batch: each stands for (n_entities − 1) / n_negatives others, which is added
-to its logit as a logarithm. With all entities drawn it would be the full softmax.
+by the rows of a batch: each stands for n_entities / n_negatives of them, which is added to its
+logit as a logarithm; a row's true answer counts once, whether it was drawn or not. The estimate
+of the sum is unbiased, and with every entity drawn once it is the full softmax.
 """
 
 import math
@@ -39,7 +40,7 @@ def sampled_softmax_loss(
     values = table.values.detach().requires_grad_()  # else nothing asks for its gradient
     candidates = look_up(values, table.gradient, negatives)
     answers = look_up(values, table.gradient, true)
-    weight = math.log((table.n_entities - 1) / len(negatives))
+    weight = math.log(table.n_entities / len(negatives))
     logits = outputs @ candidates.T + weight
     logits = logits.masked_fill(negatives == true.unsqueeze(1), -math.inf)
     true_logits = (outputs * answers).sum(dim=1, keepdim=True)

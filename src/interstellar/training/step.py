@@ -21,7 +21,10 @@ from interstellar.training.settings import TrainingSettings
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """How a step is cut to fit the memory; beyond rounding it changes no result."""
+    """How a step is cut to fit the memory; beyond rounding it changes no result.
+
+    (Parts of a batch draw their dropout one after the other, which is other dropout.)
+    """
 
     loss: LossPlan
     n_parts: int = 1
