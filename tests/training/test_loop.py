@@ -287,10 +287,15 @@ def test_progress_comes_back_from_json() -> None:
     ("precision", "device", "is_mixed"),
     [
         (Precision.AUTO, "cpu", False),
-        (Precision.MIXED, "cpu", False),
+        (Precision.MIXED, "cuda", True),
         (Precision.AUTO, "cuda", True),
         (Precision.FLOAT32, "cuda", False),
     ],
 )
 def test_products_are_mixed_only_on_cuda(precision: Precision, device: str, is_mixed: bool) -> None:
     assert uses_mixed_precision(precision, torch.device(device)) is is_mixed
+
+
+def test_mixed_precision_is_refused_where_there_are_no_kernels_for_it() -> None:
+    with pytest.raises(SettingsError, match="cpu has no kernels for it"):
+        uses_mixed_precision(Precision.MIXED, torch.device("cpu"))

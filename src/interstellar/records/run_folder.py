@@ -38,6 +38,15 @@ MAX_LINE_BYTES = 2**24
 _NECESSARY = ("experiment.toml", "environment.json", "journal.jsonl")
 
 
+def refuse_existing(path: Path) -> None:
+    """Raise if there is something where a new run is to be."""
+    if os.path.lexists(path):
+        raise SettingsError(
+            f"{path} exists, and a run never overwrites another. "
+            "Go on with it by --resume, or choose a new folder with --out."
+        )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class RunFolder:
@@ -54,11 +63,7 @@ class RunFolder:
             experiment: The text of `experiment.toml`.
             environment: What `describe_environment` returned.
         """
-        if os.path.lexists(path):
-            raise SettingsError(
-                f"{path} exists, and a run never overwrites another. "
-                "Go on with it by --resume, or choose a new folder with --out."
-            )
+        refuse_existing(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with new_folder(path) as draft:

@@ -21,7 +21,7 @@ from interstellar.data.statistics import count
 from interstellar.errors import SettingsError
 from interstellar.records.environment import describe_environment
 from interstellar.records.journal import Journal
-from interstellar.records.run_folder import RunFolder
+from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import replacing_file
 from interstellar.tasks.prepared import Prepared, load_data, prepare
 from interstellar.tasks.splits import Split
@@ -57,16 +57,18 @@ def train_run(
         on_step: Is told steps done and steps an epoch.
         on_epoch: Is told of each epoch.
     """
+    if not is_resumed:
+        refuse_existing(out)
     experiment = spell_out(experiment)
     graph = load_data(experiment)
     run = find_run(experiment, out, device) if is_resumed else None
     if run is not None and run.is_finished:
         return run.read_result()
+    prepared = prepare(experiment, graph, device)  # before a folder is made: it may refuse
     if run is None:
         environment = describe_environment(name_device(device))
         run = RunFolder.create(out, experiment=experiment_text(experiment), environment=environment)
     with run.writing() as journal:
-        prepared = prepare(experiment, graph, device)
         begin(run, journal, prepared, graph)
         keeper = Keeper(run, journal, prepared, on_step, on_epoch)
         with keeper.saving_at_a_stop():

@@ -265,6 +265,11 @@ class Training:
 
 def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
     """Return whether the logits are computed in bfloat16: on CUDA, unless float32 is asked for."""
+    if precision is Precision.MIXED and device.type != "cuda":
+        raise SettingsError(
+            f"precision is mixed, but {device} has no kernels for it. "
+            "Choose auto or float32, or train on a GPU."
+        )
     return device.type == "cuda" and precision is not Precision.FLOAT32
 
 

@@ -1,6 +1,7 @@
 """Names become numbers: vocabularies and triplets out of tables of names."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,9 @@ def number_tables(tables: Sequence[NameTable]) -> tuple[Vocabulary, Vocabulary, 
     """
     entity_columns = [table.columns[place] for table in tables for place in (0, 2)]
     relation_columns = [table.columns[1] for table in tables]
-    entities, entity_ids = number_columns(entity_columns)
-    relations, relation_ids = number_columns(relation_columns)
+    with ThreadPoolExecutor(2) as pool:  # Arrow lets go of the interpreter while it hashes
+        numbered = pool.map(number_columns, (entity_columns, relation_columns))
+    (entities, entity_ids), (relations, relation_ids) = numbered
     triplets = [
         np.stack([entity_ids[2 * i], relation_ids[i], entity_ids[2 * i + 1]], axis=1)
         for i in range(len(tables))
@@ -35,7 +37,7 @@ def number_columns(
     chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
     if not chunks:
         return Vocabulary([]), [np.empty(0, np.int32) for _ in columns]
-    unified = pa.chunked_array(chunks).unify_dictionaries()
+    unified = pa.chunked_array(chunks).dictionary_encode().unify_dictionaries()
     ids = np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])
     ends = np.cumsum([len(column) for column in columns])
     vocabulary = Vocabulary(unified.chunk(0).dictionary)

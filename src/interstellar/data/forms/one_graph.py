@@ -21,6 +21,7 @@ from interstellar.data.triplets import (
     SUBJECT,
     Triplets,
     has_repeats,
+    pack_keys,
     triplet_keys,
 )
 from interstellar.data.vocabulary import UNKNOWN, Vocabulary
@@ -98,7 +99,9 @@ def build_graph(name: str, tables: Mapping[str, NameTable], findings: Findings) 
 
 def tidy_splits(graph: KnowledgeGraph, findings: Findings) -> KnowledgeGraph:
     """Keep each triplet of a split once; say what is repeated, and what train never saw."""
-    if has_repeats(triplet_keys(np.concatenate([graph.train, graph.valid, graph.test]))):
+    sizes = {"n_entities": len(graph.entities), "n_relations": len(graph.relations)}
+    keys = [pack_keys(graph.split(split), **sizes) for split in SPLITS]
+    if has_repeats(np.concatenate(keys)):
         train, valid, test = (
             keep_distinct(graph.split(split), split, findings) for split in SPLITS
         )

@@ -27,7 +27,6 @@ from interstellar.data.reading.files import (
 from interstellar.data.reading.name_table import NameTable, empty_table
 
 BLOCK_BYTES = 1 << 21
-NAMES = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +119,14 @@ def arrow_options(layout: Layout) -> tuple[Any, Any, Any]:
         newlines_in_values=layout.has_quotes,
     )
     convert = pyarrow.csv.ConvertOptions(
-        column_types=dict.fromkeys(wanted, NAMES), include_columns=wanted
+        column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted
     )
     return read, parse, convert
 
 
 def has_empty_name(column: pa.ChunkedArray) -> bool:
-    """Return whether any chunk's dictionary holds the empty name."""
-    return any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in column.chunks)
+    """Return whether any name has no letters."""
+    return bool(pc.min(pc.binary_length(column)).as_py() == 0)
 
 
 def read_slowly(path: Path, layout: Layout, findings: Findings) -> NameTable:
@@ -151,8 +150,7 @@ def read_slowly(path: Path, layout: Layout, findings: Findings) -> NameTable:
     if not rows:
         return empty_table(path, len(layout.wanted))
     columns = tuple(
-        pa.chunked_array([pa.array(column, pa.string()).dictionary_encode()])
-        for column in zip(*rows, strict=True)
+        pa.chunked_array([pa.array(column, pa.string())]) for column in zip(*rows, strict=True)
     )
     return NameTable(file=path, columns=columns, list_lines=lambda: lines)
 

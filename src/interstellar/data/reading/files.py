@@ -50,8 +50,10 @@ def form_of(path: Path) -> FileForm | None:
 
 def find_file(folder: Path, stem: str) -> Path | None:
     """Return the file of that stem in any form and compression, e.g. `train.tsv.gz`."""
+    present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     names = (stem + suffix + packed for suffix in FORM_BY_SUFFIX for packed in ("", *COMPRESSIONS))
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    paths = (folder / name for name in names if name in present)
+    return next((path for path in paths if path.is_file()), None)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from interstellar.data.reading.files import (
     open_unpacked,
     record_damage,
 )
-from interstellar.data.reading.name_table import NameTable, empty_table, encode_names
+from interstellar.data.reading.name_table import NameTable, as_names, empty_table
 
 
 def read_parquet(path: Path, columns: Columns, findings: Findings) -> NameTable:
@@ -68,9 +68,7 @@ def read_rows(rows: Iterable[object], findings: Findings) -> NameTable:
     if not good:
         findings.fault(label, None, "holds no triplets. Give at least one.")
         return empty_table(label, 3)
-    columns = tuple(
-        encode_names(pa.array(column, pa.string())) for column in zip(*good, strict=True)
-    )
+    columns = tuple(as_names(pa.array(column, pa.string())) for column in zip(*good, strict=True))
     return NameTable(file=label, columns=columns, list_lines=lambda: range(1, len(good) + 1))
 
 
@@ -100,7 +98,7 @@ def take_columns(
         return empty_table(file, n_columns)
     return NameTable(
         file=file,
-        columns=tuple(encode_names(column) for column in picked),
+        columns=tuple(as_names(column) for column in picked),
         list_lines=lambda: range(1, table.num_rows + 1),
     )
 

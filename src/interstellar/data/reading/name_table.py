@@ -17,7 +17,7 @@ class NameTable:
 
     file: Path | str
     columns: tuple[pa.ChunkedArray, ...]
-    """Arrow arrays, dictionary-encoded strings."""
+    """Arrow arrays of strings."""
     list_lines: Callable[[], Sequence[int]]
     """Returns the line, counted from 1, of every row; asked only when there is a fault."""
 
@@ -40,15 +40,13 @@ class NameTable:
         return str(self.columns[column][row].as_py())
 
 
-def encode_names(names: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
-    """Return names as dictionary-encoded strings in one or more chunks."""
+def as_names(names: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    """Return names as strings in one or more chunks."""
     chunked = names if isinstance(names, pa.ChunkedArray) else pa.chunked_array([names])
-    if pa.types.is_dictionary(chunked.type):
-        return chunked
-    return chunked.cast(pa.string()).dictionary_encode()
+    return chunked.cast(pa.string())
 
 
 def empty_table(file: Path | str, n_columns: int) -> NameTable:
     """Return a table of no rows, for going on after a fault."""
-    column = encode_names(pa.chunked_array([pa.array([], pa.string())]))
+    column = as_names(pa.array([], pa.string()))
     return NameTable(file=file, columns=(column,) * n_columns, list_lines=lambda: range(0))

@@ -20,7 +20,7 @@ from interstellar.data.reading.files import (
     open_unpacked,
     record_damage,
 )
-from interstellar.data.reading.name_table import NameTable, empty_table, encode_names
+from interstellar.data.reading.name_table import NameTable, as_names, empty_table
 
 
 def read_rdf(path: Path, form: FileForm, findings: Findings) -> NameTable:
@@ -47,7 +47,7 @@ def read_rdf(path: Path, form: FileForm, findings: Findings) -> NameTable:
         if len(findings.faults) == n_faults:
             findings.fault(path, None, "holds no triplet between two resources.")
         return empty_table(path, 3)
-    columns = tuple(encode_names(pa.array(column, pa.string())) for column in names)
+    columns = tuple(as_names(pa.array(column, pa.string())) for column in names)
     return NameTable(file=path, columns=columns, list_lines=lambda: range(1, len(names[0]) + 1))
 
 
