@@ -1,6 +1,6 @@
 """One graph: a folder of splits, a single file, a frame, or an iterable of triplets."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from interstellar.data.triplets import (
     pack_keys,
     triplet_keys,
 )
-from interstellar.data.vocabulary import UNKNOWN, Vocabulary
+from interstellar.data.vocabulary import UNKNOWN
 
 STEMS_BY_SPLIT = {
     "train": ("train",),
@@ -114,8 +114,10 @@ def tidy_splits(graph: KnowledgeGraph, findings: Findings) -> KnowledgeGraph:
 
 def note_unseen(graph: KnowledgeGraph, findings: Findings) -> None:
     """Say how many held-out triplets name something that training never saw."""
-    is_seen_entity = is_named((graph.train[:, SUBJECT], graph.train[:, OBJECT]), graph.entities)
-    is_seen_relation = is_named((graph.train[:, RELATION],), graph.relations)
+    if len(graph.valid) + len(graph.test) == 0:
+        return
+    is_seen_entity = is_named(graph.train, (SUBJECT, OBJECT), len(graph.entities))
+    is_seen_relation = is_named(graph.train, (RELATION,), len(graph.relations))
     for split in ("valid", "test"):
         triplets = graph.split(split)
         for kind, is_seen, places in (
@@ -130,13 +132,11 @@ def note_unseen(graph: KnowledgeGraph, findings: Findings) -> None:
                 )
 
 
-def is_named(
-    columns: Iterable[npt.NDArray[np.int32]], vocabulary: Vocabulary
-) -> npt.NDArray[np.bool_]:
-    """Return for each name of a vocabulary whether its id occurs in the columns."""
-    marks = np.zeros(len(vocabulary), dtype=bool)
-    for ids in columns:
-        marks[ids] = True
+def is_named(triplets: Triplets, places: tuple[int, ...], n: int) -> npt.NDArray[np.bool_]:
+    """Return for each of n ids whether it occurs in some columns of the triplets."""
+    marks = np.zeros(n, dtype=bool)
+    for place in places:
+        marks[triplets[:, place]] = True
     return marks
 
 

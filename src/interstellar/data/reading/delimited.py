@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from interstellar.data.findings import Findings
@@ -125,8 +126,16 @@ def arrow_options(layout: Layout) -> tuple[Any, Any, Any]:
 
 
 def has_empty_name(column: pa.ChunkedArray) -> bool:
-    """Return whether any name has no letters."""
-    return bool(pc.min(pc.binary_length(column)).as_py() == 0)
+    """Return whether any name has no letters: where one begins, the next begins too."""
+    return any(
+        bool((begins[1:] == begins[:-1]).any()) for begins in map(list_begins, column.chunks)
+    )
+
+
+def list_begins(chunk: pa.Array) -> npt.NDArray[np.int32]:
+    """Return where each name begins among the letters of a chunk, and where the last ends."""
+    begins = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
+    return begins[chunk.offset : chunk.offset + len(chunk) + 1]
 
 
 def read_slowly(path: Path, layout: Layout, findings: Findings) -> NameTable:
