@@ -4,7 +4,7 @@ import signal
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -65,16 +65,11 @@ def train(
     from interstellar.device import find_device
     from interstellar.tasks.training_run import train_run
     from interstellar.training.experiment import Experiment, read_settings
-    from interstellar.training.presets import default_settings, paper_preset
+    from interstellar.training.presets import default_settings
     from interstellar.training.settings import with_changes
 
     chosen_device = find_device(device)
-    base, published = None, None
-    if preset is not None:
-        if preset != "paper":
-            raise SettingsError(f"--preset {preset!r} is unknown. There is `paper`.")
-        row = paper_preset(data)
-        base, published = row.settings, row.architecture
+    base, published = choose_preset(preset, data)
     if architecture is None and published is None:
         raise SettingsError(
             "no architecture was given. Give --architecture, for instance ComplEx, or --preset "
@@ -114,6 +109,25 @@ def train(
             on_step=on_step,
             on_epoch=on_epoch,
         )
+    show_result(result, as_json=as_json)
+
+
+def choose_preset(
+    preset: str | None, data: str
+) -> tuple["TrainingSettings", str] | tuple[None, None]:
+    """Return the settings and the architecture that a preset stands for, if one is asked for."""
+    from interstellar.training.presets import paper_preset
+
+    if preset is None:
+        return None, None
+    if preset != "paper":
+        raise SettingsError(f"--preset {preset!r} is unknown. There is `paper`.")
+    row = paper_preset(data)
+    return row.settings, row.architecture
+
+
+def show_result(result: dict[str, Any], *, as_json: bool) -> None:
+    """Print what came out of a training."""
     if as_json:
         print_json(result)
         return
