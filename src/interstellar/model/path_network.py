@@ -73,7 +73,6 @@ class PathNetwork(nn.Module):
         """Draw tables Xavier-uniformly, matrices and biases within ±1/√dim.
 
         The latter is what torch gives a linear layer by itself, and so the authors' program.
-        Drawn Xavier-uniformly instead, the matrices cost 1.6 points of Hits@1 on DBP-WD.
         """
         for table in (self.objects, self.subjects):
             table.copy_(nn.init.xavier_uniform_(torch.empty_like(table), generator=generator))
