@@ -15,14 +15,17 @@ _SIGNS_OF_NO_MEMORY = (
 
 
 @contextmanager
-def tf32_products() -> Iterator[None]:
-    """Let CUDA multiply float32 matrices in TF32 within this context."""
-    before = torch.get_float32_matmul_precision()
+def mixed_products() -> Iterator[None]:
+    """Let CUDA multiply float32 matrices in TF32 here, and add up float16 ones in float32."""
+    matmul = torch.backends.cuda.matmul
+    before = torch.get_float32_matmul_precision(), matmul.allow_fp16_reduced_precision_reduction
     torch.set_float32_matmul_precision("high")
+    matmul.allow_fp16_reduced_precision_reduction = False
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision(before[0])
+        matmul.allow_fp16_reduced_precision_reduction = before[1]
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -38,11 +38,11 @@ def test_loss_and_gradients_are_those_of_the_formula(seed: int, negatives: list[
     v, table, true = draw(seed)
     drawn = torch.tensor(negatives)
 
-    losses, v_gradient = sampled_softmax_loss(v, table, true, drawn, scale=0.2)
+    losses, v_gradient = sampled_softmax_loss(v, table, true, drawn)
 
     v_leaf, values = v.clone().requires_grad_(), table.values.clone().requires_grad_()
     expected = formula(v_leaf, values, true, drawn)
-    (0.2 * expected.sum()).backward()  # type: ignore[no-untyped-call]
+    expected.sum().backward()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(losses, expected.detach())
     torch.testing.assert_close(v_gradient, v_leaf.grad)
     torch.testing.assert_close(table.gradient, values.grad)
@@ -52,8 +52,8 @@ def test_with_every_entity_drawn_once_it_is_the_full_softmax() -> None:
     v, table, true = draw()
     everyone = torch.arange(N_ENTITIES)
 
-    sampled, _ = sampled_softmax_loss(v, table, true, everyone, scale=1.0)
-    full, _ = softmax_loss(v, table, true, LossPlan(100), scale=1.0)
+    sampled, _ = sampled_softmax_loss(v, table, true, everyone)
+    full, _ = softmax_loss(v, table, true, LossPlan(100))
 
     torch.testing.assert_close(sampled, full)
 
@@ -61,12 +61,12 @@ def test_with_every_entity_drawn_once_it_is_the_full_softmax() -> None:
 def test_the_estimate_of_the_sum_is_right_on_average() -> None:
     v, table, true = draw()
     generator = torch.Generator().manual_seed(3)
-    full, _ = softmax_loss(v, table, true, LossPlan(100), scale=1.0)
+    full, _ = softmax_loss(v, table, true, LossPlan(100))
 
     totals = torch.zeros(N_ROWS, dtype=torch.float64)
     for _ in range(3000):
         negatives = torch.randint(N_ENTITIES, (8,), generator=generator)
-        losses, _ = sampled_softmax_loss(v, table, true, negatives, scale=1.0)
+        losses, _ = sampled_softmax_loss(v, table, true, negatives)
         totals += torch.exp(losses) / 3000  # Σ exp(logit) / exp(true)
 
     torch.testing.assert_close(totals, torch.exp(full), rtol=0.05, atol=0.05)
@@ -75,10 +75,10 @@ def test_the_estimate_of_the_sum_is_right_on_average() -> None:
 def test_later_calls_add_to_the_gradient_of_the_table() -> None:
     v, table, true = draw()
     negatives = torch.tensor([1, 5, 5, 7])
-    sampled_softmax_loss(v, table, true, negatives, scale=1.0)
+    sampled_softmax_loss(v, table, true, negatives)
     expected = table.gradient.clone()
 
-    sampled_softmax_loss(v[:2], table, true[:2], negatives, scale=1.0)
-    sampled_softmax_loss(v[2:], table, true[2:], negatives, scale=1.0, is_first=False)
+    sampled_softmax_loss(v[:2], table, true[:2], negatives)
+    sampled_softmax_loss(v[2:], table, true[2:], negatives, is_first=False)
 
     torch.testing.assert_close(table.gradient, expected)

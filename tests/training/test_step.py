@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import LITERATURE
+from interstellar.model.path_cell import PathCell
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from interstellar.model.softmax_loss import LossPlan
 from interstellar.training.flat_parameters import FlatParameters
@@ -44,7 +45,7 @@ def draw_paths(n_paths: int, *, seed: int = 0) -> Tensor:
 
 def build_network(architecture: Architecture, form: NetworkForm, *, seed: int = 0) -> PathNetwork:
     size = NetworkSize(n_entities=N_ENTITIES, n_relations=N_RELATIONS, dim=DIM)
-    network = PathNetwork(architecture, size, form, dropout=0.0)
+    network = PathNetwork.of(architecture, size, form, dropout=0.0)
     network.initialise(torch.Generator().manual_seed(seed))
     return network
 
@@ -72,11 +73,13 @@ def build_step(
 
 
 def gradients_of(step: TrainingStep) -> dict[str, Tensor]:
-    """The gradients of the first batch, before the update; mean loss."""
+    """The gradients of the first batch, before the update, of the mean loss."""
     subjects, relations, objects = step.gather()
-    step.accumulate(subjects, relations, objects, scale=1 / objects.numel(), is_first=True)
+    step.accumulate(subjects, relations, objects, is_first=True)
     return {
-        name: p.grad.clone() for name, p in step.network.named_parameters() if p.grad is not None
+        name: p.grad / objects.numel()
+        for name, p in step.network.named_parameters()
+        if p.grad is not None
     }
 
 
@@ -99,6 +102,7 @@ def gradients_of_formula(step: TrainingStep) -> tuple[float, dict[str, Tensor]]:
 
 def two_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) -> Tensor:
     """v · o + v′ · s: the second pass exchanges the tables and inverts the relations."""
+    assert isinstance(network.cell, PathCell)
     O, S, R = network.entities[:, :DIM], network.entities[:, DIM:], network.relations  # noqa: E741
     inverse = (relations + N_RELATIONS) % (2 * N_RELATIONS)
     h, h_back, logits = S[subjects[:, 0]], O[subjects[:, 0]], []
@@ -111,6 +115,7 @@ def two_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) ->
 
 def one_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) -> Tensor:
     """s_t and r_t normalised step by step, h_0 raw, all outputs normalised together."""
+    assert isinstance(network.cell, PathCell)
     S, R = network.one_way_subjects, network.relations
     s_scale, s_shift, r_scale, r_shift = network.step_norms.affine
     h, outputs = S[subjects[:, 0]], []
@@ -212,7 +217,7 @@ def test_without_a_norm_the_gradient_counts_as_that_of_n_times_the_sum() -> None
 
     factor, is_bad = step.account(losses)
 
-    assert (factor.item(), bool(is_bad)) == (24**2, False)
+    assert (factor.item(), bool(is_bad)) == (24, False)
 
 
 def test_with_a_norm_the_gradient_is_scaled_to_it() -> None:

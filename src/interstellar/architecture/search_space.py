@@ -9,6 +9,7 @@ import numpy as np
 from interstellar.architecture.architecture import ALL_WEIGHTS, Architecture, Macro, Micro
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.coordinates import Choice, Point, build, choices, take
 from interstellar.architecture.subspaces import ALL_SOURCES, Subspace
 
 COMBINATORS = tuple(Combinator)
@@ -90,6 +91,19 @@ class SearchSpace:
         trained = frozenset(i for i, bit in enumerate(is_trained, 1) if bit)
         micro = Micro(subject_activation=act_s, relation_activation=act_r, trained=trained)
         return Architecture(macro, micro)
+
+    def choices(self) -> list[Choice]:
+        """Return the thirteen choices with the options that this space has."""
+        return choices(self._relation_sources, self._output_sources)
+
+    def at(self, point: Point) -> Architecture:
+        """Return the architecture at a point."""
+        return build([c.options[i] for c, i in zip(self.choices(), point, strict=True)])
+
+    def locate(self, architecture: Architecture) -> Point:
+        """Return the point of an architecture that lies in this space."""
+        taken = take(architecture)
+        return tuple(c.options.index(o) for c, o in zip(self.choices(), taken, strict=True))
 
     def __contains__(self, architecture: Architecture) -> bool:
         macro = architecture.macro

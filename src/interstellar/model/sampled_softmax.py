@@ -21,17 +21,15 @@ def sampled_softmax_loss(
     true: Tensor,
     negatives: Tensor,
     *,
-    scale: float,
     is_first: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Return the estimated cross-entropy of each row, and the gradient of scale · their sum.
+    """Return the estimated cross-entropy of each row, and the gradient of their sum by v.
 
     Args:
         v: Outputs, (rows, dim).
         table: The embeddings of all entities; its gradient is computed too.
         true: The right entity of each row, (rows,).
         negatives: Ids of the entities drawn, (n_negatives,).
-        scale: 1 / rows for the mean.
         is_first: Whether the gradient of the table is set; otherwise it is added to.
     """
     if is_first:
@@ -46,6 +44,6 @@ def sampled_softmax_loss(
     true_logits = (outputs * answers).sum(dim=1, keepdim=True)
     log_sums = torch.logsumexp(torch.cat([true_logits, logits], dim=1), dim=1)
     losses = log_sums - true_logits.squeeze(1)
-    losses.backward(torch.full_like(losses, scale))  # type: ignore[no-untyped-call]
+    losses.sum().backward()  # type: ignore[no-untyped-call]
     assert outputs.grad is not None
     return losses.detach(), outputs.grad

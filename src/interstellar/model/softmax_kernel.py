@@ -1,7 +1,7 @@
-"""The softmax loss and its gradient as one Triton kernel, in place over bfloat16 logits.
+"""The softmax loss and its gradient as one Triton kernel, in place over float16 logits.
 
 One program per row. The first pass over the row finds log Σ exp, the second writes
-scale · (softmax − one-hot) over the logits; the second reads from cache. Compiled once per
+softmax − one-hot over the logits, and reads them from cache. Compiled once per
 process for all architectures.
 """
 
@@ -13,14 +13,12 @@ from torch import Tensor
 BLOCK, N_WARPS = 8192, 8
 
 
-def turn_into_gradient_(
-    logits: Tensor, true: Tensor, losses: Tensor, n_columns: int, *, scale: float
-) -> None:
+def turn_into_gradient_(logits: Tensor, true: Tensor, losses: Tensor, n_columns: int) -> None:
     """Replace logits, (rows, padded), by their gradient; write each row's cross-entropy.
 
     Columns from `n_columns` on are padding: they count for nothing and become 0.
     """
-    assert logits.dtype is torch.bfloat16
+    assert logits.dtype is torch.float16
     assert logits.stride(1) == 1
     _softmax_gradient[(len(logits),)](
         logits,
@@ -29,7 +27,6 @@ def turn_into_gradient_(
         n_columns,
         logits.shape[1],
         logits.stride(0),
-        scale,
         BLOCK=BLOCK,
         num_warps=N_WARPS,
     )
@@ -43,7 +40,6 @@ def _softmax_gradient(  # type: ignore[no-untyped-def]
     n_columns,
     n_padded,
     stride,
-    scale,
     BLOCK: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
@@ -64,5 +60,5 @@ def _softmax_gradient(  # type: ignore[no-untyped-def]
     for start in range(0, n_padded, BLOCK):
         columns = start + tl.arange(0, BLOCK)
         x = tl.load(start_of_row + columns, mask=columns < n_columns, other=-1e30).to(tl.float32)
-        gradient = (tl.exp(x - log_sum) - tl.where(columns == answer, 1.0, 0.0)) * scale
-        tl.store(start_of_row + columns, gradient.to(tl.bfloat16), mask=columns < n_padded)
+        gradient = tl.exp(x - log_sum) - tl.where(columns == answer, 1.0, 0.0)
+        tl.store(start_of_row + columns, gradient.to(tl.float16), mask=columns < n_padded)

@@ -6,7 +6,7 @@ from typing import final
 
 import torch
 
-from interstellar.device import tf32_products
+from interstellar.device import mixed_products
 from interstellar.training.step import TrainingStep
 
 N_WARM_UP = 3
@@ -20,7 +20,7 @@ class CapturedStep:
     def __init__(self, step: TrainingStep) -> None:
         self._graph = torch.cuda.CUDAGraph()
         self._graph.register_generator_state(step.generator)
-        precision = tf32_products() if step.plan.loss.is_mixed else nullcontext()
+        precision = mixed_products() if step.plan.loss.is_mixed else nullcontext()
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         with keeping_state(step), precision:
             warm_up(step, stream)

@@ -264,7 +264,7 @@ class Training:
 
 
 def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
-    """Return whether the logits are computed in bfloat16: on CUDA, unless float32 is asked for."""
+    """Return whether the logits are computed in float16: on CUDA, unless float32 is asked for."""
     if precision is Precision.MIXED and device.type != "cuda":
         raise SettingsError(
             f"precision is mixed, but {device} has no kernels for it. "

@@ -28,7 +28,7 @@ class Precision(StrEnum):
     """Mixed on a GPU that is fast at it, float32 elsewhere."""
     FLOAT32 = "float32"
     MIXED = "mixed"
-    """The logits in bfloat16, sums and loss in float32."""
+    """The logits in float16, sums and loss in float32."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

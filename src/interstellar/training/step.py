@@ -1,8 +1,8 @@
 """One training step: a batch of paths in, all parameters moved a little.
 
 The loss is N · Σ cross-entropy with N rows in the batch, as in the authors' program; with Adam
-only gradient clipping and weight decay see that factor (their published values mean it). It is
-applied to the gradient, while the loss that is reported is the mean.
+only gradient clipping and weight decay see that factor (their published values mean it). The
+gradient is that of the sum, N is applied with Adam, and the loss that is reported is the mean.
 """
 
 from dataclasses import dataclass
@@ -84,10 +84,9 @@ class TrainingStep:
     def compute(self) -> None:
         """Do one step; nothing is handed to or from the host."""
         subjects, relations, objects = self.gather()
-        scale = 1 / objects.numel()
         pieces = [ids.chunk(self.plan.n_parts) for ids in (subjects, relations, objects)]
         losses = [
-            self.accumulate(*part, scale=scale, is_first=number == 0)
+            self.accumulate(*part, is_first=number == 0)
             for number, part in enumerate(zip(*pieces, strict=True))
         ]
         self.adam.update(*self.account(torch.cat(losses) if len(losses) > 1 else losses[0]))
@@ -103,20 +102,16 @@ class TrainingStep:
         return paths[:, 0:-1:2], paths[:, 1::2], paths[:, 2::2]
 
     def accumulate(
-        self, subjects: Tensor, relations: Tensor, objects: Tensor, *, scale: float, is_first: bool
+        self, subjects: Tensor, relations: Tensor, objects: Tensor, *, is_first: bool
     ) -> Tensor:
         """Add the gradients of some paths; return the cross-entropy of each row."""
         v = self.network.outputs(subjects, relations, self.generator)
         table, true = self.network.entity_table(), objects.reshape(-1)
         if self.settings.n_negatives is None:
-            losses, gradient = softmax_loss(
-                v, table, true, self.plan.loss, scale=scale, is_first=is_first
-            )
+            losses, gradient = softmax_loss(v, table, true, self.plan.loss, is_first=is_first)
         else:
             negatives = self.draw_negatives(table.n_entities, self.settings.n_negatives)
-            losses, gradient = sampled_softmax_loss(
-                v, table, true, negatives, scale=scale, is_first=is_first
-            )
+            losses, gradient = sampled_softmax_loss(v, table, true, negatives, is_first=is_first)
         if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
             v.backward(gradient)  # type: ignore[no-untyped-call]
         return losses
@@ -129,8 +124,8 @@ class TrainingStep:
     def account(self, losses: Tensor) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad.
 
-        The gradient is that of the mean; the program's loss is N² times as large. A loss that
-        is not finite is bad: Adam stands still, and the step is remembered.
+        The gradient is that of the sum; the program's loss is N times as large. A loss that is
+        not finite is bad: Adam stands still, and the step is remembered.
         """
         if losses.device.type == "cuda":
             from interstellar.training.step_kernels import account  # noqa: PLC0415 (triton)
@@ -144,6 +139,6 @@ class TrainingStep:
             self.bad_step.copy_(self.n_done)
         self.adam.n_updates += ~is_bad
         if self.settings.gradient_norm is None:
-            return torch.tensor(float(len(losses)) ** 2), is_bad
+            return torch.tensor(float(len(losses))), is_bad
         norm = torch.linalg.vector_norm(self.parameters.gradients)
         return self.settings.gradient_norm / norm, is_bad
