@@ -1,5 +1,7 @@
-"""Shows what there is, on built-in graphs: run by `make demo`."""
+"""Searches the built-in geography and draws the winner: run by `make demo`."""
 
+import json
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -7,20 +9,18 @@ from pathlib import Path
 from interstellar.cli.app import run
 
 OUT = Path("demo")
+N_WORKERS = min(2, os.cpu_count() or 1)
 
 COMMANDS = (
     ("What is in the built-in graph?", "data info geography-S3 --hops"),
     ("Relational paths of it, by name:", "paths geography-S3 --out demo/paths.tsv --seed 1"),
     ("How large is the search space, and how many networks are in it?", "space"),
     (
-        "One architecture: the best that the paper found for DBP-WD",
-        "show Interstellar-DBP-WD --svg demo/architecture.svg",
+        "Search: which of them finds the region of a country best?",
+        f"search --trials 40 --seed 1 --workers {N_WORKERS} --then-train --out demo/found",
     ),
-    (
-        "Train another: does a sum of relations along a path find the region of a country?",
-        "train geography-S3 --architecture PTransE-add --epochs 20 --out demo/run",
-    ),
-    ("Score it (AUC-PR over the five regions):", "evaluate demo/run"),
+    ("The winner, in formulas:", "show demo/found --svg demo/winner.svg"),
+    ("Score it on the test countries (AUC-PR over the five regions):", "evaluate demo/found/final"),
 )
 
 
@@ -36,7 +36,11 @@ def main() -> None:
         print("\nThree of the paths:")
         for _ in range(3):
             print("  " + next(file).strip().replace("\t", " "))
-    print(f"\nThe picture is in {OUT}/architecture.svg, the run in {OUT}/run; search comes next.")
+    found = json.loads((OUT / "found" / "result.json").read_text(encoding="utf-8"))
+    print(
+        f"\nThe winner of {found['trials']} trials is drawn in {OUT}/winner.svg; the search is in "
+        f"{OUT}/found, the trained network in {OUT}/found/final."
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ settings; `tests/test_experiment_files.py` fails until that is done.
 from pathlib import Path
 
 from interstellar.training.experiment import Experiment, experiment_text
-from interstellar.training.presets import COUNTRIES_PRESETS, PAPER_PRESETS, Preset
+from interstellar.training.presets import COUNTRIES_PRESETS, FOUND_PRESETS, PAPER_PRESETS, Preset
 
 TARGET = Path(__file__).parents[1] / "experiments"
 
@@ -37,7 +37,7 @@ def make_file(preset: Preset) -> str:
 
 def make_files() -> dict[str, str]:
     """Return the text of every file by its name."""
-    presets = (*PAPER_PRESETS, *COUNTRIES_PRESETS)
+    presets = (*PAPER_PRESETS, *FOUND_PRESETS, *COUNTRIES_PRESETS)
     return {f"{preset.name}.toml": make_file(preset) for preset in presets}
 
 

@@ -8,10 +8,10 @@ from scripts.write_experiments import make_experiment, make_files
 from interstellar.architecture.notation import read_architecture
 from interstellar.data.catalogue import require_set
 from interstellar.training.experiment import read_experiment
-from interstellar.training.presets import COUNTRIES_PRESETS, PAPER_PRESETS, Preset
+from interstellar.training.presets import COUNTRIES_PRESETS, FOUND_PRESETS, PAPER_PRESETS, Preset
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-PRESETS = (*PAPER_PRESETS, *COUNTRIES_PRESETS)
+PRESETS = (*PAPER_PRESETS, *FOUND_PRESETS, *COUNTRIES_PRESETS)
 
 
 def test_the_files_are_those_that_the_script_writes() -> None:

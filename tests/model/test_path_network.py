@@ -8,6 +8,7 @@ from torch import Tensor
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import LITERATURE
+from interstellar.model.path_cell import PathCell
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from tests.architecture.strategies import architectures
 
@@ -26,7 +27,7 @@ def build(
     dim: int = DIM,
 ) -> PathNetwork:
     size = NetworkSize(n_entities=n_entities, n_relations=N_RELATIONS, dim=dim)
-    network = PathNetwork(architecture, size, form, dropout)
+    network = PathNetwork.of(architecture, size, form, dropout)
     network.initialise(torch.Generator().manual_seed(seed))
     return network
 
@@ -48,6 +49,7 @@ def test_logits_add_the_pass_with_exchanged_tables_and_inverse_relations(
 
     found = network.logits(subjects, relations)
 
+    assert isinstance(network.cell, PathCell)
     s, o = network.subjects[subjects], network.objects[subjects]
     v, _ = network.cell.step(s, network.relations[relations], s)
     v_back, _ = network.cell.step(o, network.relations[network.inverse(relations)], o)

@@ -161,6 +161,13 @@ def test_a_settings_file_changes_only_what_it_names(tmp_path: Path) -> None:
     assert read_settings(path, ALIGNMENT) == ALIGNMENT
 
 
+def test_a_settings_file_may_be_that_of_a_whole_experiment(tmp_path: Path) -> None:
+    path = tmp_path / "whole.toml"
+    path.write_text(experiment_text(replace(EXAMPLE, settings=replace(LINK_PREDICTION, dim=32))))
+
+    assert read_settings(path, LINK_PREDICTION) == replace(LINK_PREDICTION, dim=32)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

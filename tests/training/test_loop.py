@@ -21,9 +21,8 @@ from interstellar.training.loop import (
     Progress,
     Training,
     torch_seed,
-    uses_mixed_precision,
 )
-from interstellar.training.settings import Precision, Selection
+from interstellar.training.settings import Selection
 from tests.training.test_step import ONE_WAY, TWO_WAY, build_network, draw_paths, small_settings
 
 N_STEPS = 5
@@ -281,21 +280,3 @@ def test_progress_comes_back_from_json() -> None:
     assert progress == training.progress
     assert progress.seconds > 0
     assert progress.step_ms > 0
-
-
-@pytest.mark.parametrize(
-    ("precision", "device", "is_mixed"),
-    [
-        (Precision.AUTO, "cpu", False),
-        (Precision.MIXED, "cuda", True),
-        (Precision.AUTO, "cuda", True),
-        (Precision.FLOAT32, "cuda", False),
-    ],
-)
-def test_products_are_mixed_only_on_cuda(precision: Precision, device: str, is_mixed: bool) -> None:
-    assert uses_mixed_precision(precision, torch.device(device)) is is_mixed
-
-
-def test_mixed_precision_is_refused_where_there_are_no_kernels_for_it() -> None:
-    with pytest.raises(SettingsError, match="cpu has no kernels for it"):
-        uses_mixed_precision(Precision.MIXED, torch.device("cpu"))

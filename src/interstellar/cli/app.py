@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from interstellar.cli import architecture_commands, data_commands, path_commands, training_commands
+from interstellar.cli import (
+    architecture_commands,
+    data_commands,
+    path_commands,
+    reproduce_commands,
+    search_commands,
+    training_commands,
+)
 from interstellar.errors import InterstellarError
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
@@ -27,10 +34,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_commands.app, name="data")
+app.add_typer(reproduce_commands.app, name="reproduce")
 app.command("paths", no_args_is_help=True)(path_commands.sample)
 app.command("space")(architecture_commands.measure_space)
 app.command("show", no_args_is_help=True)(architecture_commands.show)
 app.command("train", no_args_is_help=True)(training_commands.train)
+app.command("search", no_args_is_help=True)(search_commands.search)
+app.command("tune", no_args_is_help=True)(search_commands.tune)
 app.command("evaluate", no_args_is_help=True)(training_commands.evaluate)
 
 

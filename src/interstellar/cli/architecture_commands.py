@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from interstellar.cli.experiment_options import read_architecture_option
 from interstellar.cli.output import AsJson, print_fields, print_json, report, say
 
 
@@ -51,7 +52,8 @@ def show(
 
     Examples: `interstellar show RSN --svg rsn.svg`,
     `interstellar show "[0,4,10,1,1,0,0,1,1,0,1]"`,
-    `interstellar show "O_r = tanh(h + W4 r); v = s ⊗ W6 O_r"`.
+    `interstellar show "O_r = tanh(h + W4 r); v = s ⊗ W6 O_r"`, `interstellar show found`, where
+    `found` is the folder of a search or a training.
     """
     from interstellar.architecture.canonical_form import canonical_form
     from interstellar.architecture.drawing import draw_svg
@@ -66,7 +68,7 @@ def show(
     )
     from interstellar.records.safe_files import replacing_file
 
-    point = read_architecture(architecture)
+    point = read_architecture(read_architecture_option(architecture))
     canonical = canonical_form(point)
     if svg is not None:
         with replacing_file(svg) as file:

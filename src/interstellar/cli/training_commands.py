@@ -1,55 +1,62 @@
 """`interstellar train` and `interstellar evaluate`."""
 
-import signal
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interstellar.cli.data_commands import Data, Pairs, Second, SplitText, parse_split
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report, training_bar
+from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
+from interstellar.cli.experiment_options import (
+    Dim,
+    Epochs,
+    GivenData,
+    Out,
+    Precise,
+    Resume,
+    SettingsFile,
+    parse_precision,
+    read_architecture_option,
+    stop_on_sigterm,
+)
+from interstellar.cli.output import AsJson, Seed, print_fields, print_json, training_bar
 from interstellar.cli.path_commands import Device
 from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interstellar.training.settings import Precision, TrainingSettings
+    from interstellar.training.settings import TrainingSettings
 
 ArchitectureText = Annotated[
     str | None,
     typer.Option(
         "--architecture",
         metavar="ARCH",
-        help="A name (TransE), an 11-number code, a formula, or a JSON file.",
+        help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN.",
     ),
 ]
 
 
 def train(
     data: Data,
-    out: Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run; a new one.")],
+    out: Out,
     architecture: ArchitectureText = None,
     preset: Annotated[
         str | None, typer.Option(help="paper: the published architecture and settings of a set.")
     ] = None,
-    settings_file: Annotated[
-        Path | None,
-        typer.Option("--settings", metavar="FILE.toml", help="Settings that differ, by file."),
-    ] = None,
+    settings_file: SettingsFile = None,
     second: Second = None,
     pairs: Pairs = None,
     split: SplitText = None,
-    dim: Annotated[int | None, typer.Option(help="Numbers in an embedding.")] = None,
+    dim: Dim = None,
     batch_size: Annotated[int | None, typer.Option(help="Paths in a step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of Adam, at first.")] = None,
     dropout: Annotated[float | None, typer.Option(help="Share of outputs zeroed.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,
-    precision: Annotated[str | None, typer.Option(help="auto, float32 or mixed.")] = None,
+    epochs: Epochs = None,
+    precision: Precise = None,
     negatives: Annotated[
         int | None, typer.Option(help="Sampled softmax with so many; else the full one.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in RUN.")] = False,
+    resume: Resume = False,
     seed: Seed = 0,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -60,11 +67,9 @@ def train(
     `interstellar train DBP-WD --preset paper --device cuda --out run`,
     `interstellar train my.tsv --architecture RSN --dim 128 --epochs 20 --out run`.
     """
-    from interstellar.data.loading import load, settle
-    from interstellar.data.statistics import task_of
     from interstellar.device import find_device
     from interstellar.tasks.training_run import train_run
-    from interstellar.training.experiment import Experiment, read_settings
+    from interstellar.training.experiment import read_settings
     from interstellar.training.presets import default_settings
     from interstellar.training.settings import with_changes
 
@@ -75,9 +80,8 @@ def train(
             "no architecture was given. Give --architecture, for instance ComplEx, or --preset "
             "paper for a published set."
         )
-    shares = parse_split(split)
-    graph = load(data, second=second, pairs=pairs, split=shares, seed=0)
-    base = base or default_settings(task_of(graph), graph.name)
+    given = GivenData.load(data, second, pairs, split)
+    base = base or default_settings(given.task, given.graph.name)
     settings: TrainingSettings = with_changes(
         read_settings(settings_file, base) if settings_file else base,
         dim=dim,
@@ -88,18 +92,12 @@ def train(
         precision=parse_precision(precision),
         n_negatives=negatives,
     )
-    experiment = Experiment(
-        data=settle(data),
-        second=None if second is None else settle(str(second)),
-        pairs=None if pairs is None else settle(str(pairs)),
-        split=shares,
-        architecture=architecture or published or "",
+    experiment = given.experiment(
+        architecture=read_architecture_option(architecture or published or ""),
         seed=seed,
         settings=settings,
     )
-    for note in graph.notes:
-        report(f"note: {note}")
-    signal.signal(signal.SIGTERM, interrupt)
+    stop_on_sigterm()
     with training_bar(settings.max_epochs, str(settings.selection)) as (on_step, on_epoch):
         result = train_run(
             experiment,
@@ -134,22 +132,6 @@ def show_result(result: dict[str, Any], *, as_json: bool) -> None:
     print_fields({key: result[key] for key in ("best_epoch", "epochs", "seconds", "step_ms")})
     for name, metrics in result["metrics"].items():
         print_fields({name: ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())})
-
-
-def interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """Treat SIGTERM as Ctrl-C: what was done is saved."""
-    raise KeyboardInterrupt
-
-
-def parse_precision(text: str | None) -> "Precision | None":
-    """Return the precision that a flag names."""
-    from interstellar.training.settings import Precision
-
-    if text is None:
-        return None
-    if text not in list(Precision):
-        raise SettingsError(f"--precision {text!r} is unknown. Choose {', '.join(Precision)}.")
-    return Precision(text)
 
 
 def evaluate(

@@ -20,6 +20,7 @@ from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets
 from interstellar.errors import SettingsError
 from interstellar.evaluation.chunks import fit_chunk_size, map_chunks
 from interstellar.evaluation.precision import exact_products
+from interstellar.evaluation.query_groups import QueryGroups
 
 ComputeLogits: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Takes subjects (batch,) and relations (batch,), returns logits (batch, n_entities).
@@ -55,31 +56,55 @@ def rank_objects(
     Raises:
         SettingsError: The logits are not (batch, n_entities), or one row does not fit the memory.
     """
-    on_device = torch.from_numpy(queries.astype(np.int64)).to(device)
     if chunk_size is None:
         chunk_size = fit_chunk_size(FLOAT_BYTES * n_entities, device)
+    groups = _group(queries, chunk_size, device)
+    queries = queries[groups.order]
+    on_device = torch.from_numpy(queries.astype(np.int64)).to(device)
+    asked = on_device[torch.from_numpy(groups.starts[:-1]).to(device)]
 
-    def compute(rows: slice) -> Tensor:
-        chunk = on_device[rows]
-        true = chunk[:, OBJECT].contiguous()
-        logits = compute_logits(chunk[:, SUBJECT].contiguous(), chunk[:, RELATION].contiguous())
-        _check_shape(logits, (len(true), n_entities))
-        ranks = double_ranks(logits, true)
-        return ranks if known is None else ranks.sub_(_known(logits, true, queries[rows], known))
+    def compute(chunk: slice) -> Tensor:
+        members, rows = groups.members(chunk), _send(groups.rows(chunk), device)
+        subjects, relations, _ = asked[chunk].T.contiguous()
+        logits = compute_logits(subjects, relations)
+        _check_shape(logits, (len(subjects), n_entities))
+        true = on_device[members, OBJECT].contiguous()
+        ranks = double_ranks(logits, true, rows)
+        if known is None:
+            return ranks
+        return ranks.sub_(_known(logits, true, rows, queries[members], known))
 
     with torch.no_grad(), exact_products(device):
-        ranks = map_chunks(compute, len(queries), chunk_size=chunk_size, device=device)
-    return ranks.cpu().double().div_(2)
+        ranks = map_chunks(compute, len(groups), chunk_size=chunk_size, device=device)
+    in_order = torch.empty(len(queries), dtype=torch.float64)
+    in_order[torch.from_numpy(groups.order)] = ranks.cpu().double().div_(2)
+    return in_order
 
 
-def double_ranks(logits: Tensor, true: Tensor) -> Tensor:
-    """Return twice the rank of candidate `true[i]` in row i of the logits: int64 (batch,).
+def _group(queries: Triplets, chunk_size: int, device: torch.device) -> QueryGroups:
+    """Put equal queries together where this saves time.
 
-    Twice, so that means of places stay whole numbers.
+    It does not where all are one chunk, nor on CUDA, where counting, done for each answer by
+    itself, takes longer than the product.
     """
-    true_logits = logits.gather(1, true.unsqueeze(1))
-    count = _count_by_row if logits.device.type == "cpu" else _count_at_once
-    n_at_most, n_below = count(logits, true_logits)
+    if device.type == "cpu" and len(queries) > chunk_size:
+        return QueryGroups.of(queries)
+    return QueryGroups.of_one_each(len(queries))
+
+
+def double_ranks(logits: Tensor, true: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Return twice the rank of candidate `true[i]` in row `rows[i]` of the logits: int64 (n,).
+
+    Twice, so that means of places stay whole numbers. Rows ascend; None for one each.
+    """
+    if rows is None:
+        rows = torch.arange(len(true), device=true.device)
+    true_logits = logits[rows, true].unsqueeze(1)
+    if logits.device.type == "cpu":
+        n_at_most, n_below = _count_by_row(logits, true_logits, rows)
+    else:
+        several = logits if len(rows) == len(logits) else logits[rows]
+        n_at_most, n_below = _count_at_once(several, true_logits)
     n_at_most = n_at_most.clamp(min=1)  # 0 where the true logit is NaN, unequal even to itself
     n_ahead = logits.shape[1] - n_at_most
     n_level = n_at_most - n_below - 1
@@ -94,14 +119,17 @@ def _count_at_once(logits: Tensor, true_logits: Tensor) -> tuple[Tensor, Tensor]
     return n_at_most.long(), n_below.long()
 
 
-def _count_by_row(logits: Tensor, true_logits: Tensor) -> tuple[Tensor, Tensor]:
+def _count_by_row(
+    logits: Tensor, true_logits: Tensor, rows: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Count as `_count_at_once` does, at a tenth of its time on a CPU: row and mask stay cached."""
-    rows, thresholds = _as_numpy(logits), _as_numpy(true_logits)
-    counts = np.empty((2, len(rows)), dtype=np.int64)
+    values, thresholds = _as_numpy(logits), _as_numpy(true_logits)
+    places = range(len(values)) if rows is None else rows.tolist()
+    counts = np.empty((2, len(thresholds)), dtype=np.int64)
     mask = np.empty(logits.shape[1], dtype=np.bool_)
-    for i, (row, threshold) in enumerate(zip(rows, thresholds, strict=True)):
-        counts[0, i] = np.count_nonzero(np.less_equal(row, threshold, out=mask))
-        counts[1, i] = np.count_nonzero(np.less(row, threshold, out=mask))
+    for i, (place, threshold) in enumerate(zip(places, thresholds, strict=True)):
+        counts[0, i] = np.count_nonzero(np.less_equal(values[place], threshold, out=mask))
+        counts[1, i] = np.count_nonzero(np.less(values[place], threshold, out=mask))
     n_at_most, n_below = torch.from_numpy(counts)
     return n_at_most, n_below
 
@@ -115,19 +143,21 @@ def _as_numpy(logits: Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.floatin
     return values
 
 
-def _known(logits: Tensor, true: Tensor, queries: Triplets, known: KnownAnswers) -> Tensor:
-    """Return what the other known answers add to `double_ranks`, int64 (batch,).
+def _known(
+    logits: Tensor, true: Tensor, rows: Tensor, queries: Triplets, known: KnownAnswers
+) -> Tensor:
+    """Return what the other known answers add to `double_ranks`, int64 (n,).
 
     Few of a row's logits are known, so taking these out again is cheaper than masking them, and
     right even where the true logit is -inf.
     """
-    places = known.look_up(queries[:, SUBJECT], queries[:, RELATION])
-    rows, objects = (_send(place, logits.device) for place in places)
-    rivals, true_logits = logits[rows, objects], logits.gather(1, true.unsqueeze(1))[rows, 0]
+    found = known.look_up(queries[:, SUBJECT], queries[:, RELATION])
+    places, objects = (_send(ids, logits.device) for ids in found)
+    rivals, true_logits = logits[rows[places], objects], logits[rows, true][places]
     added = (rivals <= true_logits).logical_not_().long().mul_(2)
     added += rivals == true_logits
-    added *= objects != true[rows]
-    return torch.zeros_like(true).index_add_(0, rows, added)
+    added *= objects != true[places]
+    return torch.zeros_like(true).index_add_(0, places, added)
 
 
 def _send(ids: np.ndarray[tuple[int, ...], np.dtype[np.integer]], device: torch.device) -> Tensor:

@@ -7,9 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from interstellar.architecture.architecture import Architecture
+from interstellar.model.logits import multiply_out
 from interstellar.model.lookup import look_up
 from interstellar.model.normalisation import OutputNorm, StepNorms
 from interstellar.model.path_cell import CellWeights, PathCell
+from interstellar.model.shared_cell import SharedCell
 from interstellar.model.softmax_loss import EntityTable
 
 
@@ -40,7 +42,7 @@ class PathNetwork(nn.Module):
     """Subject, object and relation tables, and the cell between them."""
 
     def __init__(
-        self, architecture: Architecture, size: NetworkSize, form: NetworkForm, dropout: float
+        self, cell: PathCell | SharedCell, size: NetworkSize, form: NetworkForm, dropout: float
     ) -> None:
         super().__init__()
         self.size = size
@@ -53,10 +55,18 @@ class PathNetwork(nn.Module):
         if not form.is_two_way:
             self.one_way_subjects = nn.Parameter(torch.empty(size.n_entities, size.dim))
         self.relations = nn.Parameter(torch.empty(2 * size.n_relations, size.dim))
-        self.cell = PathCell(architecture, CellWeights.of(architecture, size.dim))
+        self.cell = cell
         if form.has_batch_norm:
             self.step_norms = StepNorms(size.dim)
             self.output_norm = OutputNorm(size.dim)
+
+    @classmethod
+    def of(
+        cls, architecture: Architecture, size: NetworkSize, form: NetworkForm, dropout: float
+    ) -> "PathNetwork":
+        """Return the network of one architecture."""
+        cell = PathCell(architecture, CellWeights.of(architecture, size.dim))
+        return cls(cell, size, form, dropout)
 
     @property
     def objects(self) -> Tensor:
@@ -154,4 +164,4 @@ class PathNetwork(nn.Module):
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
         """Return the logits of all entities, (n, n_entities), as objects of single triplets."""
         v = self.unroll(subject_ids.unsqueeze(1), relation_ids.unsqueeze(1)).squeeze(1)
-        return v @ self.entities.T
+        return multiply_out(v, self.entities)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from interstellar.model.logits import multiply_out
+
 
 @dataclass(frozen=True, slots=True)
 class LossPlan:
@@ -70,7 +72,7 @@ def _compute(
     losses, v_gradient = v.new_empty(len(v)), torch.empty_like(v)
     for start in range(0, len(v), chunk_rows):
         part = slice(start, start + chunk_rows)
-        losses[part], gradient_of_logits = cross_entropy(v[part] @ values.T, true[part])
+        losses[part], gradient_of_logits = cross_entropy(multiply_out(v[part], values), true[part])
         torch.mm(gradient_of_logits, values, out=v_gradient[part])
         beta = 0 if is_first and start == 0 else 1
         gradient.addmm_(gradient_of_logits.T, v[part], beta=beta)

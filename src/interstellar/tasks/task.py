@@ -38,9 +38,13 @@ def build_network(
     task: Task, architecture: Architecture, *, dim: int, dropout: float
 ) -> PathNetwork:
     """Return an untrained network for a task, on the CPU."""
-    size = NetworkSize(
+    return PathNetwork.of(architecture, network_size(task, dim), task.form, dropout)
+
+
+def network_size(task: Task, dim: int) -> NetworkSize:
+    """Return the size of a task's networks."""
+    return NetworkSize(
         n_entities=len(task.graph.all_entities),
         n_relations=len(task.graph.all_relations),
         dim=dim,
     )
-    return PathNetwork(architecture, size, task.form, dropout)

@@ -98,12 +98,12 @@ def read_experiment(path: Path) -> Experiment:
     Raises:
         SettingsError: A key is unknown, missing or of the wrong type; file and key are named.
     """
-    return _take_experiment(read_toml(path), path.name)
+    return take_experiment(read_toml(path), path.name)
 
 
 def parse_experiment(text: str, file: str = "experiment") -> Experiment:
     """Read the text of an experiment file; `file` is named in errors."""
-    return _take_experiment(parse_toml(text, file), file)
+    return take_experiment(parse_toml(text, file), file)
 
 
 def experiment_text(experiment: Experiment) -> str:
@@ -136,9 +136,14 @@ def settings_tables(settings: TrainingSettings) -> dict[str, Table]:
 
 
 def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
-    """Return `base` with the values that a file's tables [training] and [paths] give."""
+    """Return `base` with the values that a file's tables [training] and [paths] give.
+
+    The file may be that of a whole experiment; what else it says is left to the command line.
+    """
     whole, file = read_toml(path), path.name
-    refuse_unknown_keys(whole, ("training", "paths"), f"{file}:")
+    left_out = ("version", "architecture", "seed", "data")
+    tables = {key: value for key, value in whole.items() if key not in left_out}
+    refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")
     paths = take_fields(WalkSettings, whole.get("paths", {}), f"{file}: [paths]")
     walk = _make(f"{file}: [paths]", lambda: replace(base.walk, **_any(paths)))
     training = take_fields(
@@ -147,7 +152,8 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
     return _make(f"{file}: [training]", lambda: replace(base, walk=walk, **_any(training)))
 
 
-def _take_experiment(whole: Table, file: str) -> Experiment:
+def take_experiment(whole: Table, file: str) -> Experiment:
+    """Return the experiment that the tables of a file describe; `file` is named in errors."""
     _check_version(whole, file)
     refuse_unknown_keys(whole, _TOP_KEYS, f"{file}:")
     require_keys(whole, _TOP_KEYS, f"{file}:")

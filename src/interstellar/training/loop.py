@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 from interstellar.architecture.formula_writing import to_formula
-from interstellar.device import is_out_of_memory
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.randomness import derive_key
 from interstellar.training.early_stopping import EarlyStopping
 from interstellar.training.flat_parameters import FlatParameters
-from interstellar.training.graph_capture import CapturedStep, keeping_state
-from interstellar.training.memory import first_plan, smaller_plan
-from interstellar.training.settings import Precision, TrainingSettings
-from interstellar.training.step import StepPlan, TrainingStep
+from interstellar.training.ready_step import ready_step
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.step import StepPlan
 
 Measure: TypeAlias = Callable[[PathNetwork], Mapping[str, float]]
 """Returns the metrics of a network on the validation split."""
@@ -108,7 +106,7 @@ class Training:
         self._measure = measure
         self._stopping = EarlyStopping(settings.patience)
         self._parameters = FlatParameters(network, paths.device)
-        self._step, self._compute = self._fit_into_memory(paths)
+        self._step, self._compute = ready_step(network, paths, settings, self._parameters)
         self._at_epoch: Snapshot = self._clone_state()
         self._best: Snapshot = self._parameters.snapshot()
         self.setup_seconds = time.perf_counter() - started
@@ -229,48 +227,6 @@ class Training:
 
     def _clone_state(self) -> Snapshot:
         return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
-
-    def _fit_into_memory(self, paths: Tensor) -> tuple[TrainingStep, Callable[[], None]]:
-        """Return a step that fits, and the function that does it; try smaller and smaller ones."""
-        is_mixed = uses_mixed_precision(self.settings.precision, paths.device)
-        batch_size = min(self.settings.batch_size, len(paths))
-        if self.network.form.has_batch_norm and batch_size < 2:
-            raise SettingsError(
-                f"batch_size is {self.settings.batch_size} and there are {len(paths)} paths, but "
-                "batch normalisation needs at least two in a batch. Raise the batch size."
-            )
-        plan = first_plan(
-            batch_size * (paths.shape[1] // 2),
-            self.network.size.n_entities,
-            paths.device,
-            is_mixed=is_mixed,
-        )
-        while True:
-            try:
-                return self._try_plan(paths, plan)
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
-            torch.cuda.empty_cache()
-            plan = smaller_plan(plan, can_split=not self.network.form.has_batch_norm)
-
-    def _try_plan(self, paths: Tensor, plan: StepPlan) -> tuple[TrainingStep, Callable[[], None]]:
-        step = TrainingStep(self.network, paths, self.settings, plan, self._parameters)
-        if paths.device.type == "cuda":
-            return step, CapturedStep(step).compute
-        with keeping_state(step):
-            step.compute()
-        return step, step.compute
-
-
-def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
-    """Return whether the logits are computed in float16: on CUDA, unless float32 is asked for."""
-    if precision is Precision.MIXED and device.type != "cuda":
-        raise SettingsError(
-            f"precision is mixed, but {device} has no kernels for it. "
-            "Choose auto or float32, or train on a GPU."
-        )
-    return device.type == "cuda" and precision is not Precision.FLOAT32
 
 
 def torch_seed(seed: int, purpose: str) -> int:

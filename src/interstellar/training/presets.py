@@ -269,6 +269,17 @@ PAPER_PRESETS = (
 )
 """The rows whose architecture and settings were published."""
 
+FOUND_PRESETS = (
+    replace(
+        PAPER_PRESETS[0],
+        name="dbp_wd_found",
+        architecture="[0,10,7,1,1,1,1,0,1,1,0]",
+        published=None,
+        source="found by our search (results/searches/dbp_wd_hybrid), settings of the paper's row",
+    ),
+)
+"""What our own searches found."""
+
 COUNTRIES_PRESETS = tuple(
     _countries_row(f"countries-S{task}", architecture)
     for task in (1, 2, 3)

@@ -1,0 +1,113 @@
+"""What is searched, on what, and how; and the TOML file that says so.
+
+It is an experiment file (`training.experiment`) with one more table, [search], and with the
+architecture `any`; a tuning has the architecture that is tuned.
+"""
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from interstellar.architecture.number_code import from_code_text
+from interstellar.architecture.subspaces import Subspace
+from interstellar.errors import SettingsError
+from interstellar.training.experiment import Experiment, experiment_text, take_experiment
+from interstellar.training.toml_tables import (
+    parse_toml,
+    require_keys,
+    take_fields,
+    to_table,
+    toml_text,
+)
+
+ANY = "any"
+"""Stands where an experiment names its architecture."""
+
+
+class StrategyName(StrEnum):
+    """How architectures, or settings, are proposed."""
+
+    HYBRID = "hybrid"
+    """The paper's: macro level from scratch, micro level with shared weights."""
+    RANDOM = "random"
+    REINFORCE = "reinforce"
+    """An LSTM that is rewarded (Zoph and Le 2017)."""
+    BAYES = "bayes"
+    """Tree-structured Parzen estimators (Bergstra et al. 2011)."""
+    DARTS = "darts"
+    """A supernet that mixes all options, by gradient (Liu et al. 2019)."""
+    ONE_SHOT = "one-shot"
+    """A supernet with sampled architectures (ASNG, Akimoto et al. 2019)."""
+    TUNE = "tune"
+    """Not architectures but settings of one of them, by Parzen estimators."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """How a search goes about it; its budget is no part of that, so that it can be raised."""
+
+    strategy: StrategyName
+    subspace: Subspace | None = None
+    macro_updates: int = 1
+    """k₁: updates of the macro level in a round of hybrid search."""
+    micro_epochs: int = 1
+    """k₂: epochs with shared weights in a round of hybrid search; 0: none."""
+    supernet_epochs: int = 50
+    """Epochs that DARTS and one-shot train their supernet."""
+    is_faithful: bool = False
+    """Whether every trial is trained to its end, as in the paper, however hopeless it is."""
+    n_together: int = 1
+    """Trials trained as one batched program, where graphs are small."""
+    with_dim: bool = False
+    """Whether a tuning chooses the dimension too."""
+    macro: str | None = None
+    """An 11-number code: random search takes its macro level and draws the micro level alone."""
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("macro_updates", self.macro_updates, 1),
+            ("micro_epochs", self.micro_epochs, 0),
+            ("supernet_epochs", self.supernet_epochs, 1),
+            ("n_together", self.n_together, 1),
+        ):
+            if value < least:
+                raise SettingsError(
+                    f"{name} is {value}, but it must be a whole number from {least} up. Raise it."
+                )
+        if self.macro is not None:
+            from_code_text(self.macro)
+            if self.strategy is not StrategyName.RANDOM:
+                raise SettingsError(
+                    f"macro is {self.macro}, but only random search can keep a macro level, and "
+                    f"the strategy is {self.strategy}. Leave one of them out."
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchExperiment:
+    """One search, completely."""
+
+    experiment: Experiment
+    """Data, seed and the settings with which each trial is trained."""
+    plan: SearchPlan
+
+
+def search_text(search: SearchExperiment) -> str:
+    """Return the text of a search's experiment file."""
+    return experiment_text(search.experiment) + toml_text({"search": to_table(search.plan)})
+
+
+def parse_search(text: str, file: str = "experiment") -> SearchExperiment:
+    """Read the text of a search's experiment file; `file` is named in errors."""
+    whole = parse_toml(text, file)
+    if "search" not in whole:
+        raise SettingsError(
+            f"{file} has no table [search]: it is the run of a training, not of a search. "
+            "Choose another folder."
+        )
+    place = f"{file}: [search]"
+    plan = take_fields(SearchPlan, whole.pop("search"), place)
+    require_keys(plan, [field.name for field in fields(SearchPlan)], place)
+    return SearchExperiment(
+        experiment=take_experiment(whole, file),
+        plan=SearchPlan(**plan),  # type: ignore[arg-type]  # take_fields has checked the types
+    )

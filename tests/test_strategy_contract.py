@@ -1,0 +1,163 @@
+"""What every search strategy promises; a new one is added to the list and to nothing else."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.subspaces import Subspace
+from interstellar.search.bayes import BayesSearch
+from interstellar.search.darts import DartsSearch
+from interstellar.search.hybrid import HybridSearch
+from interstellar.search.one_shot import OneShotSearch
+from interstellar.search.random_search import RandomSearch
+from interstellar.search.reinforce import ReinforceSearch
+from interstellar.search.strategy import FromScratch, Proposal, SearchStrategy, WithSharedWeights
+from tests.search.fake_judge import judge, score_by_hash, search
+
+Builder = Callable[[SearchSpace, int], SearchStrategy]
+
+SEEDED: dict[str, Builder] = {
+    "hybrid": HybridSearch,
+    "random": RandomSearch,
+    "reinforce": ReinforceSearch,
+    "bayes": BayesSearch,
+}
+ALL: dict[str, Builder] = SEEDED | {
+    "one-shot": lambda space, _: OneShotSearch(space, n_epochs=2),
+    "darts": lambda space, _: DartsSearch(space, n_epochs=2),
+}
+N_ASKED = 30
+
+every_strategy = pytest.mark.parametrize("build", ALL.values(), ids=ALL.keys())
+every_space = pytest.mark.parametrize("subspace", [None, *Subspace])
+
+
+@every_strategy
+def test_the_same_seed_and_scores_give_the_same_proposals(build: Builder) -> None:
+    space = SearchSpace()
+
+    first, second = (search(space, build(space, 4), score_by_hash, N_ASKED) for _ in range(2))
+
+    assert first == second
+
+
+@every_strategy
+def test_asked_and_told_again_as_before_it_is_where_it_was(build: Builder) -> None:
+    space = SearchSpace()
+    strategy, again = build(space, 4), build(space, 4)
+    in_flight = ask_and_tell_out_of_turn(space, strategy)
+
+    ask_and_tell_out_of_turn(space, again)
+
+    assert again.answer() == strategy.answer()
+    for proposal in in_flight:
+        outcome = judge(space, proposal, score_by_hash)
+        strategy.tell(proposal.number, outcome)
+        again.tell(proposal.number, outcome)
+    assert again.ask() == strategy.ask()
+
+
+def ask_and_tell_out_of_turn(space: SearchSpace, strategy: SearchStrategy) -> list[Proposal]:
+    """Keep up to four in flight and tell the youngest first; return what is still in flight."""
+    in_flight: list[Proposal] = []
+    for k in range(2 * N_ASKED):
+        if k % 4 < 2 and (proposal := strategy.ask()) is not None:
+            in_flight.append(proposal)
+        elif len(in_flight) > 2:
+            proposal = in_flight.pop()
+            strategy.tell(proposal.number, judge(space, proposal, score_by_hash))
+    return in_flight
+
+
+@pytest.mark.parametrize("build", SEEDED.values(), ids=SEEDED.keys())
+def test_different_seeds_give_different_proposals(build: Builder) -> None:
+    space = SearchSpace()
+
+    first, second = (search(space, build(space, seed), score_by_hash, 5) for seed in (0, 1))
+
+    assert first != second
+
+
+@every_strategy
+@every_space
+def test_proposals_and_answer_lie_in_the_space(build: Builder, subspace: Subspace | None) -> None:
+    space = SearchSpace(subspace)
+    strategy = build(space, 0)
+
+    proposals = search(space, strategy, score_by_hash, N_ASKED)
+
+    sizes = [len(choice.options) for choice in space.choices()]
+    for proposal in proposals:
+        if isinstance(proposal, FromScratch):
+            assert proposal.architecture in space
+        if isinstance(proposal, WithSharedWeights):
+            n_fixed = 0 if proposal.macro is None else 5
+            assert [len(theta) for theta in proposal.controller.theta] == sizes[n_fixed:]
+            assert proposal.macro is None or proposal.macro in set(space.macros())
+    answer = strategy.answer()
+    assert answer is None or answer in space
+
+
+@every_strategy
+def test_numbers_count_from_zero_in_the_order_of_asking(build: Builder) -> None:
+    space = SearchSpace()
+
+    proposals = search(space, build(space, 0), score_by_hash, N_ASKED)
+
+    assert [proposal.number for proposal in proposals] == list(range(len(proposals)))
+
+
+@every_strategy
+def test_several_can_be_in_flight_and_be_told_in_any_order(build: Builder) -> None:
+    space = SearchSpace()
+    strategy = build(space, 0)
+
+    for _ in range(4):
+        together = [proposal for _ in range(7) if (proposal := strategy.ask()) is not None]
+        for proposal in reversed(together):
+            strategy.tell(proposal.number, judge(space, proposal, score_by_hash))
+
+    answer = strategy.answer()
+    assert answer is None or answer in space
+
+
+@every_strategy
+@every_space
+def test_it_survives_that_everything_fails(build: Builder, subspace: Subspace | None) -> None:
+    space = SearchSpace(subspace)
+    strategy = build(space, 0)
+
+    for _ in range(N_ASKED):
+        if (proposal := strategy.ask()) is not None:
+            strategy.tell(proposal.number, None)
+
+    answer = strategy.answer()
+    assert answer is None or answer in space
+
+
+@every_strategy
+def test_failures_among_successes_are_survived(build: Builder) -> None:
+    space = SearchSpace()
+    strategy = build(space, 0)
+
+    for _ in range(N_ASKED):
+        if (proposal := strategy.ask()) is not None:
+            failed = proposal.number % 3 == 1
+            outcome = None if failed else judge(space, proposal, score_by_hash)
+            strategy.tell(proposal.number, outcome)
+
+    answer = strategy.answer()
+    assert answer is None or answer in space
+
+
+def test_strategies_are_there_without_torch_and_until_bayes_is_built_without_optuna() -> None:
+    names = "bayes", "darts", "hybrid", "one_shot", "random_search", "reinforce"
+    modules = ", ".join(f"interstellar.search.{name}" for name in names)
+    code = f"import sys, {modules}; print({{'torch', 'optuna'}} & set(sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "set()\n"
