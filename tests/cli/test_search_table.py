@@ -125,14 +125,12 @@ def test_the_table_has_the_best_first_and_what_is_running(tmp_path: Path) -> Non
 
     watch(tmp_path / "journal", ALL, lambda loop: tables.append(show(draw_table(loop, "mrr"))))
 
-    first, last = tables[0].splitlines(), tables[-1].splitlines()
-    scores = [float(line.split(" mrr ")[1].split()[0]) for line in last[1:]]
-    assert "0 of 9 trials" in first[0]
-    assert "running" in first[1]
-    assert "from scratch" in first[1]
-    assert last[1].split()[0] == "best"
+    lines = [line for line in tables[-1].splitlines() if " mrr " in line]
+    scores = [float(line.split(" mrr ")[1].split()[0]) for line in lines]
+    assert "running" in tables[0]
+    assert "from scratch" in tables[0]
+    assert ["best" in line for line in lines] == [True, False, False]
     assert scores == sorted(scores, reverse=True)
-    assert len(scores) == 3
 
 
 @pytest.mark.parametrize(

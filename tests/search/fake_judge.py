@@ -13,8 +13,8 @@ from interstellar.search.strategy import (
     Outcome,
     Proposal,
     Relaxed,
-    WithSettings,
     SearchStrategy,
+    WithSettings,
     WithSharedWeights,
 )
 
