@@ -349,7 +349,7 @@ def test_a_weights_file_that_was_cut_or_altered_is_named(
     assert outcome.err.count("\n") == 1
 
 
-def test_a_run_whose_data_has_other_names_now_is_refused(
+def test_a_run_whose_names_were_altered_is_refused(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
 ) -> None:
     names = copy_run(finished, tmp_path) / "names" / "relations.jsonl"
@@ -358,7 +358,7 @@ def test_a_run_whose_data_has_other_names_now_is_refused(
     outcome = run_command(capfd, "evaluate", tmp_path / "run")
 
     assert outcome.code == 2
-    assert "other relations" in outcome.err
+    assert "its hash is another" in outcome.err
 
 
 def copy_run(run: Path, folder: Path) -> Path:

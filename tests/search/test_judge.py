@@ -12,12 +12,14 @@ from interstellar.architecture.coordinates import N_CHOICES, N_MACRO
 from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.engine.engine import Plain
 from interstellar.errors import SettingsError
+from interstellar.records.run_folder import RunFolder
 from interstellar.search import judge as judge_module
 from interstellar.search.judge import Judge, build_workbench
 from interstellar.search.natural_gradient import uniform
 from interstellar.search.search_experiment import StrategyName, search_text
 from interstellar.search.strategy import FromScratch, Relaxed, WithSettings, WithSharedWeights
 from interstellar.search.works import from_plain, to_plain, told_outcome
+from interstellar.tasks.kept_graph import save_graph
 from interstellar.tasks.training_run import train_run
 from interstellar.training import group_training
 from interstellar.training.settings import Precision, Selection, SettingsChanges
@@ -274,11 +276,14 @@ def test_a_group_without_memory_is_trained_one_by_one(
     assert [outcome["failure"] for outcome in outcomes] == [None, None]
 
 
-def test_a_worker_judges_as_this_process_does() -> None:
+def test_a_worker_judges_as_this_process_does(tmp_path: Path) -> None:
     search = small_search()
-    workbench = build_workbench({"experiment": search_text(search)}, "cpu")
+    judge = Judge(search, CPU)
+    run = RunFolder.create(tmp_path / "run", experiment=search_text(search), environment={})
+    save_graph(run, judge.task.graph)
+    workbench = build_workbench({"run": str(run.path)}, "cpu")
 
-    [there], [here] = (do([from_scratch(TRANS_E)]) for do in (workbench, Judge(search, CPU).do))
+    [there], [here] = (do([from_scratch(TRANS_E)]) for do in (workbench, judge.do))
 
     assert without_time(there) == without_time(here)
 

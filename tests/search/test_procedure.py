@@ -1,5 +1,6 @@
 """Search, tune, train: each stage in its folder, and each goes on where it was stopped."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +87,7 @@ def test_a_tuning_that_was_stopped_goes_on(tmp_path: Path, out: Path, found: Res
         if n_left == 0:
             raise KeyboardInterrupt
 
+    shutil.copytree(out, tmp_path / "whole")
     whole = tune_winner(SEARCH, found, FINAL, tmp_path / "whole", n_trials=3, workers=HERE)
     with pytest.raises(KeyboardInterrupt):
         tune_winner(SEARCH, found, FINAL, out, n_trials=3, workers=HERE, on_change=interrupt)

@@ -257,7 +257,7 @@ def test_resuming_on_another_device_is_refused(finished: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "words"),
-    [(ring(41), "data was"), ([*ring(39), ("e39", "next", "e1")], "paths_sha256 was")],
+    [(ring(41), "data was"), ([*ring(39), ("e39", "next", "e1")], "graph_sha256 was")],
 )
 def test_resuming_with_data_that_changed_is_refused_with_the_difference(
     tmp_path: Path, rows: list[tuple[str, str, str]], words: str

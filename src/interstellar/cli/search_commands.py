@@ -129,6 +129,7 @@ def search(
             out,
             budget=budget,
             workers=where,
+            graph=given.graph,
             is_resumed=resume,
             reuse=reuse or (),
             on_change=on_change,
@@ -231,7 +232,13 @@ def tune(
     stop_on_sigterm()
     with search_table(str(settings.selection)) as on_change:
         found = search_run(
-            wanted, out, budget=budget, workers=where, is_resumed=resume, on_change=on_change
+            wanted,
+            out,
+            budget=budget,
+            workers=where,
+            graph=given.graph,
+            is_resumed=resume,
+            on_change=on_change,
         )
     show_found(found, out, as_json=as_json)
 

@@ -103,6 +103,7 @@ def train(
             experiment,
             out,
             device=chosen_device,
+            graph=given.graph,
             is_resumed=resume,
             on_step=on_step,
             on_epoch=on_epoch,

@@ -7,6 +7,7 @@
 | `journal.jsonl` | what happened, one event a line |
 | `result.json` | what came out; there once the run is finished |
 | `weights.safetensors` | the trained tensors |
+| `graph.safetensors` | the graph as ids |
 | `names/<vocabulary>.jsonl` | one name a line, in the order of ids |
 | `checkpoints/` | what resuming needs |
 | `run.lock` | the process that is writing; the lock is the system's, so a dead one holds none |
@@ -115,6 +116,11 @@ class RunFolder:
     def weights_file(self) -> Path:
         """The trained tensors."""
         return self.path / "weights.safetensors"
+
+    @property
+    def graph_file(self) -> Path:
+        """The graph as ids."""
+        return self.path / "graph.safetensors"
 
     @property
     def names_folder(self) -> Path:

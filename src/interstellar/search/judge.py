@@ -4,6 +4,7 @@ import gc
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, assert_never, final
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import from_code_text, read_architecture
 from interstellar.architecture.search_space import SearchSpace
-from interstellar.data.graph import KnowledgeGraph
+from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.engine.engine import Plain, Workbench
 from interstellar.errors import SettingsError, TrainingError
@@ -20,12 +21,14 @@ from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.randomness import spawn
+from interstellar.records.run_folder import RunFolder
 from interstellar.search.hopeless import is_hopeless
 from interstellar.search.relaxation import run_relaxed
 from interstellar.search.search_experiment import SearchExperiment, parse_search
 from interstellar.search.strategy import FromScratch, Relaxed, WithSettings, WithSharedWeights
 from interstellar.search.supernet import Supernet, run_shared_round
 from interstellar.search.works import FROM_SCRATCH, Earned, from_plain
+from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.prepared import load_data
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, build_network, network_size, task_for
@@ -37,17 +40,22 @@ from interstellar.training.settings import Selection, TrainingSettings
 
 
 def build_workbench(told: Plain, device: str) -> Workbench:
-    """Return the workbench of a worker, told the text of a search's experiment."""
-    return Judge(parse_search(told["experiment"]), find_device(device)).do
+    """Return the workbench of a worker, told the folder of a search that has begun."""
+    run = RunFolder.open(Path(told["run"]))
+    search = parse_search(run.experiment_file.read_text(encoding="utf-8"), str(run.experiment_file))
+    return Judge(search, find_device(device), load_graph(run)).do
 
 
 @final
 class Judge:
     """Holds a data set and its paths, and judges one proposal after the other on them."""
 
-    def __init__(self, search: SearchExperiment, device: torch.device) -> None:
+    def __init__(
+        self, search: SearchExperiment, device: torch.device, graph: AnyGraph | None = None
+    ) -> None:
+        """Sample the paths; the graph is read from the experiment's source where none is given."""
         experiment = search.experiment
-        self.task: Task = task_for(load_data(experiment))
+        self.task: Task = task_for(graph or load_data(experiment))
         refuse_unsuitable(experiment.settings, self.task, device)
         self.space = SearchSpace(search.plan.subspace)
         self.seed = experiment.seed

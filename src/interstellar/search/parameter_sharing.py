@@ -27,7 +27,6 @@ from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import code_text
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.graph import KnowledgeGraph
-from interstellar.data.statistics import count
 from interstellar.errors import SettingsError
 from interstellar.randomness import spawn
 from interstellar.records.json_files import read_json, write_json
@@ -41,6 +40,7 @@ from interstellar.search.search_loop import OnChange
 from interstellar.search.search_run import Workers, read_trials, search_run
 from interstellar.search.supernet import Supernet, train_uniformly
 from interstellar.search.trials import Trial
+from interstellar.tasks.training_run import facts_of
 from interstellar.training.experiment import Experiment
 
 FULL, MICRO = "full", "micro"
@@ -187,7 +187,7 @@ class _Stage:
     def _first_trials(self, search: SearchExperiment, n: int, folder: Path) -> list[Trial]:
         """Return the first networks in the order in which they were drawn, each once."""
         judge = self.judge
-        facts = {"data": count(judge.task.graph), "paths_sha256": judge.paths.sha256}
+        facts = facts_of(judge.task.graph, judge.paths)
         trials = (t for t in read_trials(folder, search, facts) if t.reused is None)
         return sorted(trials, key=lambda trial: trial.number)[:n]
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from interstellar.records.run_folder import RunFolder
 from interstellar.search.budget import Budget
 from interstellar.search.search_experiment import SearchExperiment, SearchPlan, StrategyName
 from interstellar.search.search_loop import OnChange
 from interstellar.search.search_run import Workers, search_run
+from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.training_run import OnEpoch, OnStep, Result, train_run
 from interstellar.training.experiment import Experiment
 from interstellar.training.settings import TrainingSettings
@@ -39,6 +41,7 @@ def tune_winner(
         out / TUNING,
         budget=Budget(trials=n_trials),
         workers=workers,
+        graph=load_graph(RunFolder.open(out)),
         is_resumed=True,
         on_change=on_change,
     )
@@ -62,6 +65,7 @@ def train_winner(
         experiment,
         out / FINAL,
         device=workers.device,
+        graph=load_graph(RunFolder.open(out)),
         is_resumed=True,
         on_step=on_step,
         on_epoch=on_epoch,

@@ -18,7 +18,7 @@ from interstellar.architecture.notation import (
     to_formula,
 )
 from interstellar.architecture.search_space import SearchSpace
-from interstellar.data.statistics import count
+from interstellar.data.graph import AnyGraph
 from interstellar.engine.engine import Engine, Plain
 from interstellar.engine.local_processes import LocalProcesses
 from interstellar.engine.this_process import ThisProcess
@@ -45,7 +45,14 @@ from interstellar.search.strategy import SearchStrategy
 from interstellar.search.trials import Trial, known_scores
 from interstellar.search.tuning import Tuning
 from interstellar.search.works import FROM_SCRATCH, Earned
-from interstellar.tasks.training_run import Result, first_difference, name_device, refuse_other_data
+from interstellar.tasks.kept_graph import save_graph
+from interstellar.tasks.training_run import (
+    Result,
+    facts_of,
+    first_difference,
+    name_device,
+    refuse_other_data,
+)
 from interstellar.training.experiment import settings_tables
 from interstellar.training.toml_tables import toml_text
 
@@ -73,6 +80,7 @@ def search_run(
     *,
     budget: Budget,
     workers: Workers,
+    graph: AnyGraph | None = None,
     is_resumed: bool = False,
     reuse: Sequence[Path] = (),
     on_change: OnChange | None = None,
@@ -84,6 +92,7 @@ def search_run(
         out: A folder that does not exist yet, or with `is_resumed` the folder of the same search.
         budget: What may be spent in all; a search that was resumed has spent some of it before.
         workers: Where trials run.
+        graph: The data of the experiment, if it is read already.
         is_resumed: Whether to go on with a search.
         reuse: Folders of other searches on the same data with the same settings, whose trials
             need not be repeated.
@@ -93,8 +102,8 @@ def search_run(
         refuse_existing(out)
     run = find_search(search, out, workers.device) if is_resumed else None
     strategy = build_strategy(search)
-    judge = Judge(search, workers.device)
-    facts = {"data": count(judge.task.graph), "paths_sha256": judge.paths.sha256}
+    judge = Judge(search, workers.device, graph)
+    facts = facts_of(judge.task.graph, judge.paths)
     known: dict[Architecture, Trial] = {}
     for path in reuse:
         known |= known_scores(read_trials(path, search, facts), source=str(path))
@@ -102,7 +111,7 @@ def search_run(
         environment = describe_environment(name_device(workers.device))
         run = RunFolder.create(out, experiment=search_text(search), environment=environment)
     with run.writing() as journal:
-        begin(run, journal, facts)
+        begin(run, journal, judge.task.graph, facts)
         loop = SearchLoop(
             strategy,
             journal,
@@ -112,7 +121,7 @@ def search_run(
             tuned=tuned_architecture(search),
             on_change=on_change,
         )
-        engine = build_engine(search, judge, workers)
+        engine = build_engine(run, judge, workers, n_together=search.plan.n_together)
         try:
             loop.run(engine)
         finally:
@@ -155,11 +164,11 @@ def tuned_architecture(search: SearchExperiment) -> Architecture | None:
     return read_architecture(search.experiment.architecture) if is_tuning else None
 
 
-def build_engine(search: SearchExperiment, judge: Judge, workers: Workers) -> Engine:
+def build_engine(run: RunFolder, judge: Judge, workers: Workers, *, n_together: int) -> Engine:
     """Return this process with the judge there is, or so many others."""
     if workers.n == 1:
-        return ThisProcess(judge.do, search.plan.n_together)
-    return LocalProcesses(build_workbench, {"experiment": search_text(search)}, workers.devices())
+        return ThisProcess(judge.do, n_together)
+    return LocalProcesses(build_workbench, {"run": str(run.path)}, workers.devices())
 
 
 def find_search(search: SearchExperiment, out: Path, device: torch.device) -> RunFolder | None:
@@ -182,8 +191,8 @@ def find_search(search: SearchExperiment, out: Path, device: torch.device) -> Ru
     return run
 
 
-def begin(run: RunFolder, journal: Journal, facts: Plain) -> None:
-    """Note the start, or that the search goes on with the data it was begun with."""
+def begin(run: RunFolder, journal: Journal, graph: AnyGraph, facts: Plain) -> None:
+    """Note the start and keep the graph, or note that the search goes on with the same data."""
     started = [event for event in run.read_events() if event["event"] == "started"]
     if started:
         refuse_other_data(run, started[0], facts)
@@ -191,6 +200,7 @@ def begin(run: RunFolder, journal: Journal, facts: Plain) -> None:
             logger.warning("%s: the last line was cut and has been taken out.", journal.path)
         journal.append("resumed", repaired=journal.cut.decode(errors="replace")[:200] or None)
     else:
+        save_graph(run, graph)
         journal.append("started", **facts)
 
 

@@ -16,7 +16,7 @@ from interstellar.evaluation.similarity import Decoding
 from interstellar.model.path_network import PathNetwork
 from interstellar.records.run_folder import RunFolder
 from interstellar.tasks.entity_alignment import EntityAlignment
-from interstellar.tasks.prepared import load_data
+from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, build_network, task_for
 from interstellar.training.experiment import Experiment, read_experiment
@@ -56,26 +56,12 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
             f"{path} has not finished training. Go on with `interstellar train … --resume`."
         )
     experiment = read_experiment(run.experiment_file)
-    task = task_for(load_data(experiment))
-    refuse_other_names(run, task)
+    task = task_for(load_graph(run))
     network = build_network(
         task, read_architecture(experiment.architecture), dim=experiment.settings.dim, dropout=0.0
     )
     load_weights(network, run.weights_file, sha256=run.read_result().get("weights_sha256"))
     return TrainedRun(experiment, task, network.to(device))
-
-
-def refuse_other_names(run: RunFolder, task: Task) -> None:
-    """Raise if the data now has other names than when the run was trained."""
-    for word, vocabulary in (
-        ("entities", task.graph.all_entities),
-        ("relations", task.graph.all_relations),
-    ):
-        if run.read_names(word) != vocabulary.to_list():
-            raise DataError(
-                f"{run.path} was trained on other {word} than the data holds now. "
-                "Bring the data back as it was, or train anew."
-            )
 
 
 def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> None:

@@ -19,10 +19,12 @@ from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph
 from interstellar.data.statistics import count
 from interstellar.errors import SettingsError
+from interstellar.paths.path_table import PathTable
 from interstellar.records.environment import describe_environment
 from interstellar.records.journal import Journal
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import replacing_file
+from interstellar.tasks.kept_graph import graph_sha256, save_graph
 from interstellar.tasks.prepared import Prepared, load_data, prepare
 from interstellar.tasks.splits import Split
 from interstellar.training.checkpoints import Checkpoint, load_latest, save_checkpoint
@@ -43,6 +45,7 @@ def train_run(
     out: Path,
     *,
     device: torch.device,
+    graph: AnyGraph | None = None,
     is_resumed: bool = False,
     on_step: OnStep | None = None,
     on_epoch: OnEpoch | None = None,
@@ -53,6 +56,7 @@ def train_run(
         experiment: What to train.
         out: A folder that does not exist yet, or with `is_resumed` the folder of the same run.
         device: Where to train.
+        graph: The data of the experiment, if it is read already.
         is_resumed: Whether to go on with a run; a finished one just gives its result.
         on_step: Is told steps done and steps an epoch.
         on_epoch: Is told of each epoch.
@@ -60,7 +64,7 @@ def train_run(
     if not is_resumed:
         refuse_existing(out)
     experiment = spell_out(experiment)
-    graph = load_data(experiment)
+    graph = graph or load_data(experiment)
     run = find_run(experiment, out, device) if is_resumed else None
     if run is not None and run.is_finished:
         return run.read_result()
@@ -113,7 +117,7 @@ def first_difference(before: str, now: str) -> str:
 
 def begin(run: RunFolder, journal: Journal, prepared: Prepared, graph: AnyGraph) -> None:
     """Note the start, and go on from the latest checkpoint if there is one."""
-    facts = {"data": count(graph), "paths_sha256": prepared.paths.sha256}
+    facts = facts_of(graph, prepared.paths)
     started = [event for event in run.read_events() if event["event"] == "started"]
     if started:
         refuse_other_data(run, started[0], facts)
@@ -125,9 +129,17 @@ def begin(run: RunFolder, journal: Journal, prepared: Prepared, graph: AnyGraph)
             prepared.training.resume(latest.checkpoint.tensors, progress)
         journal.append("resumed", epoch=prepared.training.progress.n_epochs)
         return
-    run.save_names("entities", graph.all_entities.to_list())
-    run.save_names("relations", graph.all_relations.to_list())
+    save_graph(run, graph)
     journal.append("started", **facts)
+
+
+def facts_of(graph: AnyGraph, paths: PathTable) -> dict[str, Any]:
+    """Return what a run must find unchanged when it goes on."""
+    return {
+        "data": count(graph),
+        "graph_sha256": graph_sha256(graph),
+        "paths_sha256": paths.sha256,
+    }
 
 
 def refuse_other_data(run: RunFolder, started: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
