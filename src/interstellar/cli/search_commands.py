@@ -336,4 +336,4 @@ def show_found(found: dict[str, Any], out: Path, *, as_json: bool) -> None:
     print_fields(shown | {key: found[key] for key in counts})
     for split, metrics in found.get("final", {}).get("metrics", {}).items():
         print_fields({split: ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())})
-    report(f"The run is in {out}; `interstellar show {out}` draws the winner.")
+    report(f"The run is in {out}; `interstellar show {out}` shows the winner.")
