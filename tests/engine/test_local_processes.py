@@ -14,7 +14,8 @@ import pytest
 from interstellar.engine.engine import BuildWorkbench, Done, Plain
 from interstellar.engine.local_processes import MAX_TRIES, LocalProcesses
 from interstellar.errors import InterstellarError
-from tests.engine.workbenches import build_doubling, build_mortal, build_refusing, build_waiting
+from tests.engine.workbenches import build_doubling,
+    build_faulty, build_mortal, build_refusing, build_waiting
 
 ABANDONED_PROGRAM = """
 import sys, time
@@ -121,6 +122,14 @@ def test_a_piece_that_kills_its_worker_is_given_up_with_the_reason_and_others_ar
 
     assert done[0] == Done(0, None, f"its worker died {MAX_TRIES} times (exit code -9)")
     assert done[1:] == [Done(x, {"doubled": 2 * x}) for x in (1, 2, 3)]
+
+
+def test_a_fault_in_the_program_ends_the_work_and_is_named() -> None:
+    with opened(build_faulty, {}, ["cpu"]) as engine:
+        engine.start(0, {"x": 0})
+
+        with pytest.raises(InterstellarError, match="fault in the program: ZeroDivisionError"):
+            engine.wait()
 
 
 @pytest.mark.parametrize("is_input", [True, False])

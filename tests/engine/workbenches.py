@@ -58,3 +58,13 @@ def build_refusing(told: Plain, device: str) -> Workbench:
     if told["is_input"]:
         raise SettingsError(f"{device} is not for this.")
     raise FetchError("the data did not arrive.")
+
+
+def build_faulty(told: Plain, device: str) -> Workbench:
+    """Have a fault in the program."""
+    del told, device
+
+    def divide(works: Sequence[Plain]) -> list[Plain]:
+        return [{"x": 1 / work["x"]} for work in works]
+
+    return divide

@@ -190,6 +190,18 @@ def test_a_shared_round_moves_the_controller_the_same_way_each_time(patient: Jud
     assert [len(theta) for theta in first["theta"]] == sizes
 
 
+def test_a_supernet_stops_where_it_is_when_the_time_is_over(patient: Judge) -> None:
+    controller = uniform([len(c.options) for c in patient.space.choices()], N_CHOICES)
+    proposal = WithSharedWeights(number=0, macro=None, controller=controller, n_epochs=10**6)
+    relaxed = Relaxed(number=0, n_epochs=10**6)
+
+    [shared] = patient.do([to_plain(proposal) | {"seconds_left": 0.0}])
+    [mixed] = patient.do([to_plain(relaxed) | {"seconds_left": 0.0}])
+
+    assert shared["controller"] == controller.as_dict()
+    assert all(len(set(options)) == 1 for options in mixed["weights"])
+
+
 def test_a_relaxed_supernet_gives_a_weight_to_each_option(patient: Judge) -> None:
     [outcome] = patient.do([to_plain(Relaxed(number=0, n_epochs=1))])
 

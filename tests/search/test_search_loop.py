@@ -375,6 +375,17 @@ def test_a_trial_out_of_time_is_not_told_and_is_run_again_first(tmp_path: Path) 
     assert len(resumed.trials.trained) == len(again.told) == 4
 
 
+def test_resumed_without_time_left_it_begins_nothing(tmp_path: Path) -> None:
+    path, architectures, workbench = tmp_path / "journal", draw(4), FakeWorkbench()
+    run_loop(
+        path, Listed(architectures), FakeWorkbench(is_late=lambda _: True), Budget(seconds=100)
+    )
+
+    run_loop(path, Listed(architectures), workbench, Budget(seconds=1e-9))
+
+    assert workbench.done == []
+
+
 def test_a_trial_that_waits_for_one_out_of_time_is_left_for_later_too(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     architectures = [TRANS_E, ALSO_TRANS_E, COMPL_EX]

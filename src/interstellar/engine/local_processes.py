@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -157,6 +158,12 @@ def serve(
             message: Plain = {"outcome": outcome}
         except InterstellarError as error:
             message = {"error": str(error), "is_input": isinstance(error, InputError)}
+        except Exception as error:
+            traceback.print_exc()
+            message = {
+                "error": f"a worker met a fault in the program: {error!r}",
+                "is_input": False,
+            }
         connection.send_bytes(json.dumps(message).encode())
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never, final
@@ -37,6 +37,9 @@ from interstellar.training.group_training import GroupMember, can_train_together
 from interstellar.training.loop import EpochReport, Training
 from interstellar.training.ready_step import uses_mixed_precision
 from interstellar.training.settings import Selection, TrainingSettings
+
+SUPERNET_SHARE = 0.8
+"""Of the time that is left, at most so much is a supernet's: its winner is to be trained yet."""
 
 
 def build_workbench(told: Plain, device: str) -> Workbench:
@@ -101,9 +104,9 @@ class Judge:
                     architecture = read_architecture(self.architecture_text)
                     return self._judge(architecture, settings, work).as_plain()
                 case WithSharedWeights():
-                    return self._share_weights(proposal)
+                    return self._share_weights(proposal, _time_limit(work))
                 case Relaxed():
-                    return self._relax(proposal)
+                    return self._relax(proposal, _time_limit(work))
                 case _:
                     assert_never(proposal)
         finally:
@@ -128,7 +131,7 @@ class Judge:
             failure = _reason(error)
         return watcher.earned(failure)
 
-    def _share_weights(self, proposal: WithSharedWeights) -> Plain:
+    def _share_weights(self, proposal: WithSharedWeights, is_over: Callable[[], bool]) -> Plain:
         started = time.perf_counter()
         try:
             learnt = run_shared_round(
@@ -136,15 +139,18 @@ class Judge:
                 proposal.controller,
                 n_epochs=proposal.n_epochs,
                 rng=spawn(self.seed, f"shared round {proposal.number}"),
+                is_over=is_over,
             )
         except Exception as error:
             return {"failure": _reason(error)}
         return {"controller": learnt.as_dict(), "seconds": _since(started)}
 
-    def _relax(self, proposal: Relaxed) -> Plain:
+    def _relax(self, proposal: Relaxed, is_over: Callable[[], bool]) -> Plain:
         started = time.perf_counter()
         try:
-            weights = run_relaxed(self._supernet(proposal), n_epochs=proposal.n_epochs)
+            weights = run_relaxed(
+                self._supernet(proposal), n_epochs=proposal.n_epochs, is_over=is_over
+            )
         except Exception as error:
             return {"failure": _reason(error)}
         return {"weights": [list(options) for options in weights], "seconds": _since(started)}
@@ -288,6 +294,14 @@ def _earned_together(member: GroupMember, *, stopped: str | None, seconds: float
         failure=member.failure,
         seconds=round(seconds, 3),
     )
+
+
+def _time_limit(work: Plain) -> Callable[[], bool]:
+    """Return what says whether a supernet has used up its share of the time that is left."""
+    started, seconds_left = time.perf_counter(), work.get("seconds_left")
+    if seconds_left is None:
+        return lambda: False
+    return lambda: time.perf_counter() - started > SUPERNET_SHARE * seconds_left
 
 
 def _reason(error: Exception) -> str:

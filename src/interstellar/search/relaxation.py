@@ -5,7 +5,7 @@ The weights of a choice are the softmax of its logits. The logits follow the gra
 momentum and weight decay are those of the DARTS paper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 import torch
@@ -19,11 +19,18 @@ from interstellar.search.supernet import Supernet
 LEARNING_RATE, BETAS, WEIGHT_DECAY = 3e-3, (0.5, 0.999), 1e-3
 
 
-def run_relaxed(supernet: Supernet, *, n_epochs: int) -> Weights:
-    """Train weights and mixture of a relaxed supernet; return the weights of the options."""
+def run_relaxed(
+    supernet: Supernet, *, n_epochs: int, is_over: Callable[[], bool] = lambda: False
+) -> Weights:
+    """Train weights and mixture of a relaxed supernet; return the weights of the options.
+
+    Where the time is over, it stops where it is.
+    """
     relaxation = Relaxation(supernet.cell.mixture)
     n_rows = supernet.step.batch_size * (supernet.step.paths.shape[1] // 2)
     for _ in range(n_epochs * supernet.n_steps):
+        if is_over():
+            break
         relaxation.set_weights()
         supernet.train_step()
         relaxation.learn(n_rows)

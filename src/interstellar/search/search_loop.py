@@ -92,6 +92,9 @@ class SearchLoop:
 
     def run(self, engine: Engine) -> None:
         """Go on until the budget is spent or the strategy has nothing more to try."""
+        seconds_left = self._seconds_left()
+        if seconds_left is not None and seconds_left <= 0:
+            return
         for number in list(self.under_way):
             while engine.n_free == 0:
                 self._take(engine.wait())

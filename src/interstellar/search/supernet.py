@@ -190,14 +190,21 @@ class Supernet:
 
 
 def run_shared_round(
-    supernet: Supernet, controller: ControllerState, *, n_epochs: int, rng: np.random.Generator
+    supernet: Supernet,
+    controller: ControllerState,
+    *,
+    n_epochs: int,
+    rng: np.random.Generator,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> ControllerState:
     """Train the shared weights and move the controller; return where it is then (Algorithm 3).
 
     Of each two steps: draw two points, take a training step with each, compare both on one
-    mini-batch, move.
+    mini-batch, move. Where the time is over, it stops where it is.
     """
     for _ in range(-(-n_epochs * supernet.n_steps // 2)):
+        if is_over():
+            break
         points = [sample(controller, rng) for _ in range(2)]
         architectures = [supernet.architecture_at(point) for point in points]
         for architecture in architectures:
