@@ -14,8 +14,13 @@ import pytest
 from interstellar.engine.engine import BuildWorkbench, Done, Plain
 from interstellar.engine.local_processes import MAX_TRIES, LocalProcesses
 from interstellar.errors import InterstellarError
-from tests.engine.workbenches import build_doubling,
-    build_faulty, build_mortal, build_refusing, build_waiting
+from tests.engine.workbenches import (
+    build_doubling,
+    build_faulty,
+    build_mortal,
+    build_refusing,
+    build_waiting,
+)
 
 ABANDONED_PROGRAM = """
 import sys, time
