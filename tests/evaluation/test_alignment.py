@@ -8,10 +8,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from interstellar.data.graph import Pairs
-from interstellar.errors import DataError
-from interstellar.evaluation.alignment import Candidates, Direction, rank_partners
+from interstellar.errors import DataError, SettingsError
+from interstellar.evaluation.alignment import (
+    Candidates,
+    Direction,
+    find_partners,
+    rank_partners,
+)
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.similarity import Decoding
+
+RANKING = [decoding for decoding in Decoding if not decoding.is_one_to_one]
+MATCHING = [decoding for decoding in Decoding if decoding.is_one_to_one]
 
 
 def diagonal(n: int) -> Pairs:
@@ -78,14 +86,15 @@ def test_csls_is_its_formula(candidates: Candidates, direction: Direction) -> No
     )
 
     asking, answering = (first, second) if direction is Direction.FORWARDS else (second, first)
-    targets = answering[:15] if candidates is Candidates.REFERENCE else answering
-    cos = np.array(literal_cosine(asking[:15], targets))
+    if candidates is Candidates.REFERENCE:
+        asking, answering = asking[:15], answering[:15]
+    cos = np.array(literal_cosine(asking, answering))
     r_1, r_2 = (np.sort(x, axis=1)[:, -10:].mean(axis=1) for x in (cos, cos.T))
     csls = 2 * cos - r_1[:, None] - r_2
     assert ranks.tolist() == [literal_rank(csls[i].tolist(), i) for i in range(5, 15)]
 
 
-@pytest.mark.parametrize("decoding", Decoding)
+@pytest.mark.parametrize("decoding", RANKING)
 @pytest.mark.parametrize("candidates", Candidates)
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_constant_embeddings_invent_no_hits(
@@ -107,7 +116,7 @@ def test_constant_embeddings_invent_no_hits(
     assert (metrics.hits_at_1, metrics.hits_at_10, metrics.mean_rank) == (0, 0, 150.5)
 
 
-@pytest.mark.parametrize("decoding", Decoding)
+@pytest.mark.parametrize("decoding", RANKING)
 def test_equal_embeddings_are_found(decoding: Decoding) -> None:
     same = embeddings(50)
 
@@ -128,7 +137,7 @@ def test_reference_candidates_leave_other_entities_out() -> None:
     assert among_all.tolist() == [2, 1]
 
 
-@given(seed=st.integers(0, 2**16), decoding=st.sampled_from(Decoding))
+@given(seed=st.integers(0, 2**16), decoding=st.sampled_from([Decoding.COSINE, Decoding.CSLS]))
 def test_the_numbering_of_entities_does_not_matter(seed: int, decoding: Decoding) -> None:
     rng = np.random.default_rng(seed)
     first, second = signs(20, seed=seed), signs(20, seed=seed + 1)
@@ -154,9 +163,106 @@ def test_a_partner_outside_the_reference_is_reported() -> None:
         rank_partners(embeddings(3), embeddings(3), diagonal(3), reference=diagonal(2))
 
 
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("candidates", Candidates)
+def test_sinkhorn_ranks_by_the_plan_of_all_that_take_part(
+    candidates: Candidates, direction: Direction
+) -> None:
+    first, second, reference = embeddings(20, seed=1), embeddings(25, seed=2), diagonal(15)
+
+    ranks = rank_partners(
+        first,
+        second,
+        reference[5:],
+        reference=reference,
+        candidates=candidates,
+        decoding=Decoding.SINKHORN,
+        direction=direction,
+    )
+
+    asking, answering = (first, second) if direction is Direction.FORWARDS else (second, first)
+    if candidates is Candidates.REFERENCE:
+        asking, answering = asking[:15], answering[:15]
+    plan = torch.tensor(literal_cosine(asking, answering)).double().div(0.02)
+    for _ in range(100):
+        plan -= plan.logsumexp(dim=1, keepdim=True)
+        plan -= plan.logsumexp(dim=0)
+    assert ranks.tolist() == [literal_rank(plan[i].tolist(), i) for i in range(5, 15)]
+
+
+def test_sinkhorn_does_not_depend_on_the_numbering_either() -> None:
+    first, second = embeddings(40), embeddings(40, seed=1)
+    new_id = np.random.default_rng(0).permutation(40)
+    renumbered = diagonal(40)
+    renumbered[:, 1] = new_id
+
+    ranks = rank_partners(
+        first, second, diagonal(40), reference=diagonal(40), decoding=Decoding.SINKHORN
+    )
+    again = rank_partners(
+        first,
+        second[torch.from_numpy(np.argsort(new_id))],
+        renumbered,
+        reference=renumbered,
+        decoding=Decoding.SINKHORN,
+    )
+
+    assert ranks.tolist() == again.tolist()
+
+
+@pytest.mark.parametrize("decoding", MATCHING)
+def test_one_to_one_decodings_have_no_ranks(decoding: Decoding) -> None:
+    same = embeddings(3)
+
+    with pytest.raises(SettingsError, match=r"no ranks.*find_partners"):
+        rank_partners(same, same, diagonal(3), reference=diagonal(3), decoding=decoding)
+
+
+@pytest.mark.parametrize("decoding", Decoding)
+@pytest.mark.parametrize("candidates", Candidates)
+def test_partners_of_constant_embeddings_are_found_by_chance(
+    decoding: Decoding, candidates: Candidates
+) -> None:
+    constant = torch.ones(300, 16)
+
+    n_found = [
+        find_partners(
+            constant,
+            constant,
+            diagonal(300)[:200],
+            reference=diagonal(300),
+            candidates=candidates,
+            decoding=decoding,
+            rng=np.random.default_rng(seed),
+        ).sum()
+        for seed in range(3)
+    ]
+
+    assert max(n_found) <= 6  # a random assignment holds 0.67 of them on average
+
+
+@pytest.mark.parametrize("decoding", Decoding)
+def test_partners_with_equal_embeddings_are_all_found(decoding: Decoding) -> None:
+    first = embeddings(50)
+    order = torch.from_numpy(np.random.default_rng(1).permutation(50))
+    pairs = np.stack([order.numpy(), np.arange(50)], axis=1).astype(np.int32)
+
+    is_found = find_partners(
+        first,
+        2 * first[order],
+        pairs[10:],
+        reference=pairs,
+        candidates=Candidates.REFERENCE,
+        decoding=decoding,
+        rng=np.random.default_rng(0),
+    )
+
+    assert is_found.tolist() == [True] * 40
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("decoding", Decoding)
+@pytest.mark.parametrize("decoding", RANKING)
 def test_ranks_on_cuda_are_those_on_the_cpu(decoding: Decoding) -> None:
     first, second, pairs = embeddings(500, dim=64), embeddings(500, dim=64, seed=1), diagonal(500)
     second += 0.5 * first

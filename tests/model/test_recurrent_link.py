@@ -1,5 +1,8 @@
 """A matrix used once a step: values and gradients as if it were used plainly."""
 
+import gc
+import weakref
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,3 +51,18 @@ def test_a_step_that_nobody_reads_counts_for_nothing() -> None:
 
     [expected] = torch.autograd.grad(linear(x).sum(), [linear.weight])
     torch.testing.assert_close(found, expected)
+
+
+def test_nothing_of_a_pass_outlives_it() -> None:
+    linear = build_linear(bias=True)
+    link = RecurrentLink(linear)
+    x = torch.randn(3, DIM, dtype=torch.float64, requires_grad=True)
+    inner = torch.tanh(link.apply(x))
+    end = link.apply(inner)
+    trace = weakref.ref(inner)
+
+    end.sum().backward()  # type: ignore[no-untyped-call]
+    del inner, end, link
+    gc.collect()
+
+    assert trace() is None

@@ -62,15 +62,21 @@ def test_only_the_subject_table_and_only_its_directions_count() -> None:
 
 
 @pytest.mark.parametrize("decoding", Decoding)
-def test_partners_with_the_same_embedding_are_all_found(decoding: Decoding) -> None:
+@pytest.mark.parametrize("candidates", Candidates)
+def test_partners_with_the_same_embedding_are_all_found(
+    decoding: Decoding, candidates: Candidates
+) -> None:
     graph = load_pair()
+    task = EntityAlignment(graph)
     subjects = draw_subjects(graph)
-    for a, b in graph.joint_pairs(np.concatenate([graph.valid, graph.test])).tolist():
+    pairs = np.concatenate([graph.seeds, graph.valid, graph.test])
+    for a, b in graph.joint_pairs(pairs).tolist():
         subjects[b] = 2 * subjects[a]
 
-    metrics = EntityAlignment(graph).measure_decoded(subjects, Split.TEST, Candidates.ALL, decoding)
+    measure = task.measure_matched if decoding.is_one_to_one else task.measure_decoded
+    metrics = measure(subjects, Split.TEST, candidates, decoding)
 
-    assert metrics.hits_at_1 == 1
+    assert (metrics.hits_at_1, metrics.n) == (1, len(graph.test))
 
 
 def test_embeddings_that_are_all_alike_find_nobody() -> None:

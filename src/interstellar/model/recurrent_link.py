@@ -50,6 +50,8 @@ class _Gather(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *_: Tensor | None) -> tuple[Tensor | None, ...]:
         x, g = torch.cat(ctx.inputs), torch.cat(ctx.gradients)
+        ctx.inputs.clear()
+        ctx.gradients.clear()
         return g.T @ x, g.sum(dim=0) if ctx.has_bias else None, None, None
 
 
@@ -71,6 +73,6 @@ class _Apply(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        ctx.inputs.append(x)
+        ctx.inputs.append(x.detach())  # else x, its node and this list would keep each other alive
         ctx.gradients.append(g)
         return g @ weight, None, None, None, None
