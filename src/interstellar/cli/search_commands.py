@@ -22,6 +22,7 @@ from interstellar.cli.experiment_options import (
 from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report, training_bar
 from interstellar.cli.path_commands import Device
 from interstellar.cli.search_table import search_table
+from interstellar.cli.training_commands import describe_metrics
 from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -335,5 +336,5 @@ def show_found(found: dict[str, Any], out: Path, *, as_json: bool) -> None:
     counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early", "seconds")
     print_fields(shown | {key: found[key] for key in counts})
     for split, metrics in found.get("final", {}).get("metrics", {}).items():
-        print_fields({split: ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())})
+        print_fields({split: describe_metrics(metrics)})
     report(f"The run is in {out}; `interstellar show {out}` shows the winner.")

@@ -1,5 +1,6 @@
 """`interstellar train` and `interstellar evaluate`."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -132,13 +133,25 @@ def show_result(result: dict[str, Any], *, as_json: bool) -> None:
         return
     print_fields({key: result[key] for key in ("best_epoch", "epochs", "seconds", "step_ms")})
     for name, metrics in result["metrics"].items():
-        print_fields({name: ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())})
+        print_fields({name: describe_metrics(metrics)})
+
+
+def describe_metrics(metrics: Mapping[str, float] | None) -> str:
+    """Return metrics in one line."""
+    if metrics is None:
+        return "nothing was held out"
+    return ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")],
     split: Annotated[str, typer.Option(help="valid or test.")] = "test",
-    decode: Annotated[str, typer.Option(help="Alignment: cosine or csls.")] = "cosine",
+    decode: Annotated[
+        str,
+        typer.Option(
+            help="Alignment: cosine, csls, sinkhorn, hungarian or stable (hits@1 alone); or all."
+        ),
+    ] = "cosine",
     candidates: Annotated[
         str, typer.Option(help="Alignment: reference (as published) or all.")
     ] = "reference",
@@ -148,7 +161,8 @@ def evaluate(
     """Score a trained run.
 
     Examples: `interstellar evaluate run`,
-    `interstellar evaluate run --decode csls --candidates all`.
+    `interstellar evaluate run --decode csls --candidates all`,
+    `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
     from interstellar.device import find_device
     from interstellar.evaluation.alignment import Candidates
@@ -156,6 +170,10 @@ def evaluate(
     from interstellar.tasks.splits import Split
     from interstellar.tasks.trained_run import open_run
 
+    if decode == EVERY_DECODING:
+        chosen_split = Split(choose("split", split, Split))
+        show_decodings(open_run(run, find_device(device)), chosen_split, as_json=as_json)
+        return
     chosen = {
         name: choose(name, text, kind)
         for name, text, kind in (
@@ -165,11 +183,12 @@ def evaluate(
         )
     }
     trained = open_run(run, find_device(device))
-    metrics = trained.measure(
+    metrics = measure_decoding(
+        trained,
         Split(chosen["split"]),
-        candidates=Candidates(chosen["candidates"]),
-        decoding=Decoding(chosen["decode"]),
-    ).as_dict()
+        Candidates(chosen["candidates"]),
+        Decoding(chosen["decode"]),
+    )
     if as_json:
         print_json({"metrics": metrics, **chosen})
     else:

@@ -30,7 +30,7 @@ from interstellar.search.supernet import Supernet, run_shared_round
 from interstellar.search.works import FROM_SCRATCH, Earned, from_plain
 from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.prepared import load_data
-from interstellar.tasks.splits import Split
+from interstellar.tasks.splits import Split, require_validation
 from interstellar.tasks.task import Task, build_network, network_size, task_for
 from interstellar.training.early_stopping import EarlyStopping
 from interstellar.training.group_training import GroupMember, can_train_together, train_together
@@ -216,6 +216,7 @@ class Judge:
 def refuse_unsuitable(settings: TrainingSettings, task: Task, device: torch.device) -> None:
     """Raise for settings with which no trial could be trained, before any is."""
     uses_mixed_precision(settings.precision, device)
+    require_validation(task.graph)
     has_answers = isinstance(task.graph, KnowledgeGraph) and task.graph.answers is not None
     if settings.selection is Selection.AUC_PR and not has_answers:
         raise SettingsError(

@@ -12,7 +12,7 @@ from interstellar.data.loading import load
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
-from interstellar.tasks.splits import Split
+from interstellar.tasks.splits import Split, require_validation
 from interstellar.tasks.task import Task, build_network, task_for
 from interstellar.training.experiment import Experiment
 from interstellar.training.loop import Training
@@ -43,6 +43,7 @@ def load_data(experiment: Experiment) -> AnyGraph:
 
 def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Prepared:
     """Sample the paths of an experiment and set up its network for training."""
+    require_validation(graph)
     started = time.perf_counter()
     task = task_for(graph)
     settings = experiment.settings

@@ -26,7 +26,7 @@ from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import replacing_file
 from interstellar.tasks.kept_graph import graph_sha256, save_graph
 from interstellar.tasks.prepared import Prepared, load_data, prepare
-from interstellar.tasks.splits import Split
+from interstellar.tasks.splits import Split, count_held_out
 from interstellar.training.checkpoints import Checkpoint, load_latest, save_checkpoint
 from interstellar.training.experiment import Experiment, experiment_text, parse_experiment
 from interstellar.training.loop import EpochReport, Progress, Training
@@ -210,7 +210,12 @@ def finish(run: RunFolder, journal: Journal, prepared: Prepared, device: torch.d
     """Measure the best network, store its weights and the result."""
     training, task = prepared.training, prepared.task
     started = time.perf_counter()
-    metrics = {split.value: task.measure(training.network, split).as_dict() for split in Split}
+    metrics = {
+        split.value: task.measure(training.network, split).as_dict()
+        if count_held_out(task.graph, split)
+        else None
+        for split in Split
+    }
     evaluation_seconds = time.perf_counter() - started
     weights = save({name: t.cpu().contiguous() for name, t in training.best_parameters().items()})
     with replacing_file(run.weights_file) as file:
