@@ -39,6 +39,8 @@ def test_files_and_functions_stay_small_and_say_what_they_are(path: Path) -> Non
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_classes_do_not_inherit_from_each_other(path: Path) -> None:
     allowed = {"StrEnum", "Protocol", "TypedDict", "nn.Module", "torch.autograd.Function"}
+    if "adapters" in path.parts:
+        allowed |= {"Model"}  # PyKEEN's, which its functions ask for
 
     for node in definitions(path):
         if isinstance(node, ast.ClassDef) and path.name != "errors.py":

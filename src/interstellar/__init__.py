@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from interstellar.architecture.drawing import draw_svg
     from interstellar.architecture.notation import read_architecture
     from interstellar.architecture.search_space import SearchSpace
+    from interstellar.data.frames import pairs_to_frame, to_frame
     from interstellar.data.graph import Graph, GraphPair, KnowledgeGraph
     from interstellar.data.loading import load
     from interstellar.data.splitting import Split
-    from interstellar.data.writing import write_text
+    from interstellar.data.writing.any_form import write_graph, write_text
     from interstellar.errors import InterstellarError
     from interstellar.paths.biased_walk import sample_paths
     from interstellar.paths.path_table import PathTable
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import WalkSettings
+    from interstellar.tasks.embedding_export import export
 
 _MODULE_BY_NAME = {
     "Architecture": "architecture.architecture",
@@ -42,10 +44,14 @@ _MODULE_BY_NAME = {
     "WalkSettings": "paths.walk_settings",
     "canonical_form": "architecture.canonical_form",
     "draw_svg": "architecture.drawing",
+    "export": "tasks.embedding_export",
     "load": "data.loading",
+    "pairs_to_frame": "data.frames",
     "read_architecture": "architecture.notation",
     "sample_paths": "paths.biased_walk",
-    "write_text": "data.writing",
+    "to_frame": "data.frames",
+    "write_graph": "data.writing.any_form",
+    "write_text": "data.writing.any_form",
 }
 
 __all__ = [
@@ -63,9 +69,13 @@ __all__ = [
     "WalkSettings",
     "canonical_form",
     "draw_svg",
+    "export",
     "load",
+    "pairs_to_frame",
     "read_architecture",
     "sample_paths",
+    "to_frame",
+    "write_graph",
     "write_text",
 ]
 

@@ -94,7 +94,7 @@ def test_convert_writes_what_info_reads(capfd: Capture, tmp_path: Path) -> None:
     written = run_command(capfd, "data", "convert", "geography-S3", out, "--json").json
     again = run_command(capfd, "data", "convert", "geography-S3", out)
 
-    assert written == {"path": str(out)}
+    assert written == {"path": str(out), "form": "text"}
     assert sorted(path.name for path in out.iterdir()) == [
         "regions.txt",
         "test.txt",
@@ -102,6 +102,27 @@ def test_convert_writes_what_info_reads(capfd: Capture, tmp_path: Path) -> None:
         "valid.txt",
     ]
     assert again.code == 2
+
+
+def test_convert_goes_by_the_ending_and_says_what_is_lost(capfd: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "g.nt"
+
+    outcome = run_command(
+        capfd, "data", "convert", "geography-S1", out, "--base", "http://a.example/", "--json"
+    )
+
+    assert outcome.json == {"path": str(out), "form": "nt"}
+    assert "note: RDF has no place for splits" in outcome.err
+    assert "<http://a.example/france>" in out.read_text()
+
+
+def test_convert_refuses_a_form_that_does_not_fit(capfd: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    outcome = run_command(capfd, "data", "convert", "geography-S1", out, "--form", "rsn")
+
+    assert outcome.code == 2
+    assert "is one graph, which rsn is not for" in outcome.err
 
 
 def test_fetching_a_set_without_an_address_says_where_it_comes_from(

@@ -135,7 +135,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _quick_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Final settings that take a moment."""
     small = with_changes(COUNTRIES, dim=8, max_epochs=2)
-    monkeypatch.setattr(presets, "default_settings", lambda _task, _name: small)
+    monkeypatch.setattr(presets, "default_settings", lambda _task, _name, _n: small)
 
 
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:

@@ -135,12 +135,29 @@ def test_alignment_is_evaluated_with_any_decoding_and_candidates(
         (decode, candidates): run_command(
             capfd, "evaluate", out, "--decode", decode, "--candidates", candidates, "--json"
         ).json["metrics"]["mean_rank"]
-        for decode in ("cosine", "csls")
+        for decode in ("cosine", "csls", "sinkhorn")
         for candidates in ("reference", "all")
     }
 
-    assert len(set(found.values())) == 4
+    assert len(set(found.values())) == 6
     assert found["cosine", "reference"] <= found["cosine", "all"]
+
+
+def test_one_to_one_decodings_report_hits_alone_and_all_decodings_stand_side_by_side(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run_command(capfd, *ALIGNMENT, "--out", out)
+
+    stable = run_command(capfd, "evaluate", out, "--decode", "stable", "--json").json
+    every = run_command(capfd, "evaluate", out, "--decode", "all", "--json").json["decodings"]
+    table = run_command(capfd, "evaluate", out, "--decode", "all")
+
+    assert stable["metrics"] == every["stable"]["reference"]
+    assert set(stable["metrics"]) == {"hits@1", "n"}
+    assert set(every) == {"cosine", "csls", "sinkhorn", "hungarian", "stable"}
+    assert all(set(found) == {"reference", "all"} for found in every.values())
+    assert len(table.out.splitlines()) == 11
 
 
 def test_a_finished_run_resumed_gives_the_same_result(
@@ -295,9 +312,11 @@ def test_resuming_with_another_set_is_refused_with_the_difference(
     ("flags", "words"),
     [
         (["--split", "train"], "--split 'train' is unknown. Choose valid or test"),
-        (["--decode", "best"], "--decode 'best' is unknown. Choose cosine or csls"),
+        (["--decode", "best"], "--decode 'best' is unknown. Choose cosine or csls or sinkhorn"),
         (["--candidates", "some"], "--candidates 'some' is unknown"),
         (["--decode", "csls"], "Leave them out"),
+        (["--decode", "stable"], "Leave them out"),
+        (["--decode", "all"], "Leave it out"),
     ],
 )
 def test_evaluating_in_a_way_that_does_not_exist_is_refused(

@@ -20,6 +20,23 @@ def test_chunks_come_back_whole_and_in_order(chunk_size: int) -> None:
     assert result.tolist() == list(range(10))
 
 
+@pytest.mark.parametrize("chunk_size", [1, 3, 10])
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+def test_an_item_may_give_none_or_several_rows_of_any_shape(
+    chunk_size: int, shape: tuple[int, ...]
+) -> None:
+    expected = torch.arange(10).repeat_interleave(torch.tensor([0, 3, 1, 0, 9, 1, 1, 2, 7, 0]))
+
+    def compute(rows: slice) -> Tensor:
+        chosen = (expected >= rows.start) & (expected < rows.stop)
+        return expected[chosen].view(-1, *[1] * len(shape)).expand(-1, *shape)
+
+    result = map_chunks(compute, 10, chunk_size=chunk_size, device=CPU)
+
+    assert result.shape == (len(expected), *shape)
+    assert result.reshape(len(expected), -1)[:, 0].tolist() == expected.tolist()
+
+
 def test_a_chunk_stays_halved_for_the_rest() -> None:
     sizes = []
 

@@ -1,5 +1,7 @@
 """What was published, as data."""
 
+from collections.abc import Callable
+
 import pytest
 
 from interstellar.architecture.literature import PUBLISHED
@@ -16,13 +18,15 @@ from interstellar.training.presets import (
     FB15K_237_SEARCH,
     LINK_PREDICTION,
     PAPER_PRESETS,
+    SMALL,
+    SMALL_TRIPLETS,
     WN18RR_SEARCH,
     Preset,
     default_settings,
     paper_preset,
     search_settings,
 )
-from interstellar.training.settings import Selection
+from interstellar.training.settings import Selection, TrainingSettings
 
 ALL = (*PAPER_PRESETS, *COUNTRIES_PRESETS)
 
@@ -104,3 +108,13 @@ def test_every_set_has_settings_for_training_and_for_search(
 def test_a_task_that_nobody_knows_is_refused() -> None:
     with pytest.raises(SettingsError, match="must be one of link-prediction, entity-alignment"):
         default_settings("question answering", "WN18RR")
+
+
+@pytest.mark.parametrize("choose", [default_settings, search_settings])
+def test_a_small_graph_of_ones_own_has_steps_enough_to_learn(
+    choose: Callable[[str, str, int | None], TrainingSettings],
+) -> None:
+    assert choose("link-prediction", "mine.tsv", 100) == SMALL
+    assert choose("link-prediction", "mine.tsv", SMALL_TRIPLETS) != SMALL
+    assert choose("link-prediction", "mine.tsv", None) != SMALL
+    assert choose("link-prediction", "countries-S1", 100) == COUNTRIES

@@ -11,9 +11,12 @@ from typing import Annotated
 import typer
 
 from interstellar.cli import (
+    alignment_commands,
     architecture_commands,
     data_commands,
+    export_commands,
     path_commands,
+    prediction_commands,
     reproduce_commands,
     search_commands,
     training_commands,
@@ -42,6 +45,9 @@ app.command("train", no_args_is_help=True)(training_commands.train)
 app.command("search", no_args_is_help=True)(search_commands.search)
 app.command("tune", no_args_is_help=True)(search_commands.tune)
 app.command("evaluate", no_args_is_help=True)(training_commands.evaluate)
+app.command("predict", no_args_is_help=True)(prediction_commands.predict)
+app.command("align", no_args_is_help=True)(alignment_commands.align)
+app.command("export", no_args_is_help=True)(export_commands.export_embeddings)
 
 
 def print_version(is_asked: bool) -> None:

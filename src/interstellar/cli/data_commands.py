@@ -145,29 +145,45 @@ def fetch_set(
 @app.command("convert", no_args_is_help=True)
 def convert(
     data: Data,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder that does not exist yet.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A new file, or without an ending a new folder.")
+    ],
     second: Second = None,
     pairs: Pairs = None,
     split: SplitText = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            help="text, openke, openea, rsn: a folder; tsv, csv, parquet, nt, ttl: a file or a "
+            "folder of three."
+        ),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="RDF: what IRIs of plain names begin with.")
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write any readable form as plain text.
+    """Write any readable form in any other.
 
-    One graph becomes train.txt, valid.txt and test.txt; two become OpenEA's folder.
-    Example: `interstellar data convert mine.ttl mine_text`.
+    The ending of OUT says the form of one file: .tsv, .csv, .parquet (with a column of splits),
+    .nt, .ttl. Without one, OUT is a folder of train.txt, valid.txt and test.txt; of two graphs
+    that of OpenEA. Examples: `interstellar data convert mine.ttl mine_text`,
+    `interstellar data convert WN18RR wn.parquet`,
+    `interstellar data convert DBP-WD rsn_folder --form rsn`.
     """
+    from interstellar.data.iri_names import BASE
     from interstellar.data.loading import load
-    from interstellar.data.writing import write_text
+    from interstellar.data.writing.any_form import write_graph
 
     graph = load(data, second=second, pairs=pairs, split=parse_split(split), seed=seed)
-    path = write_text(graph, out)
-    for note in graph.notes:
+    written = write_graph(graph, out, form=form, base=BASE if base is None else base)
+    for note in (*graph.notes, *written.notes):
         report(f"note: {note}")
     if as_json:
-        print_json({"path": str(path)})
+        print_json({"path": str(written.path), "form": written.form})
     else:
-        say(f"{graph.name} was written to {path}.")
+        say(f"{graph.name} was written to {written.path}.")
 
 
 def parse_split(text: str | None) -> "Split | None":

@@ -60,6 +60,23 @@ class GivenData:
 
         return task_of(self.graph)
 
+    def final_settings(self) -> "TrainingSettings":
+        """Return the settings of a final training on this data, where nothing else is said."""
+        from interstellar.training.presets import default_settings
+
+        return default_settings(self.task, self.graph.name, self._n_triplets())
+
+    def search_settings(self) -> "TrainingSettings":
+        """Return the settings with which a search on this data trains each architecture."""
+        from interstellar.training.presets import search_settings
+
+        return search_settings(self.task, self.graph.name, self._n_triplets())
+
+    def _n_triplets(self) -> int | None:
+        from interstellar.data.graph import KnowledgeGraph
+
+        return len(self.graph.train) if isinstance(self.graph, KnowledgeGraph) else None
+
     def experiment(
         self, *, architecture: str, seed: int, settings: "TrainingSettings"
     ) -> "Experiment":

@@ -79,16 +79,13 @@ def one_shot(
     from interstellar.search.search_experiment import ANY
     from interstellar.search.search_run import Workers
     from interstellar.search.sharing_plot import require_matplotlib
-    from interstellar.training.presets import search_settings
 
     if not no_plot:
         require_matplotlib()
     where = Workers(device=find_device(device), n=workers)
     kept = choose_macro(macro)
     given = GivenData.load(data, None, None, None)
-    settings = change_settings(
-        search_settings(given.task, given.graph.name), settings_file, dim, epochs, precision, None
-    )
+    settings = change_settings(given.search_settings(), settings_file, dim, epochs, precision, None)
     study = SharingStudy(
         experiment=given.experiment(architecture=ANY, seed=seed, settings=settings),
         n_architectures=architectures,

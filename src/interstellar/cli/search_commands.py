@@ -103,14 +103,13 @@ def search(
     from interstellar.search.procedure import tuned_settings
     from interstellar.search.search_experiment import ANY, SearchExperiment, SearchPlan
     from interstellar.search.search_run import Workers, search_run
-    from interstellar.training.presets import default_settings, search_settings
 
     budget = read_budget(trials, time)
     name = choose_strategy(strategy)
     where = Workers(device=find_device(device), n=workers)
     given = GivenData.load(data, second, pairs, split)
     settings = change_settings(
-        search_settings(given.task, given.graph.name), settings_file, dim, epochs, precision, select
+        given.search_settings(), settings_file, dim, epochs, precision, select
     )
     plan = SearchPlan(
         strategy=name,
@@ -135,7 +134,7 @@ def search(
             reuse=reuse or (),
             on_change=on_change,
         )
-    final = default_settings(given.task, given.graph.name)
+    final = given.final_settings()
     if then_tune:
         found["tuning"] = tune_found(wanted, found, final, out, tune_trials, where)
         final = tuned_settings(final, found["tuning"])
@@ -212,13 +211,12 @@ def tune(
     from interstellar.search.search_experiment import SearchExperiment, SearchPlan, StrategyName
     from interstellar.search.search_run import Workers, search_run
     from interstellar.tasks.training_run import spell_out
-    from interstellar.training.presets import default_settings
 
     budget = read_budget(trials, time, otherwise=TUNING_TRIALS)
     where = Workers(device=find_device(device), n=workers)
     given = GivenData.load(data, second, pairs, split)
     settings = change_settings(
-        default_settings(given.task, given.graph.name),
+        given.final_settings(),
         settings_file,
         dim,
         epochs,

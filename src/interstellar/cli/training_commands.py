@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interstellar.cli.calibration_table import measure_calibration, show_calibration
 from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
+from interstellar.cli.decoding_table import EVERY_DECODING, measure_decoding, show_decodings
 from interstellar.cli.experiment_options import (
     Dim,
     Epochs,
@@ -71,7 +73,6 @@ def train(
     from interstellar.device import find_device
     from interstellar.tasks.training_run import train_run
     from interstellar.training.experiment import read_settings
-    from interstellar.training.presets import default_settings
     from interstellar.training.settings import with_changes
 
     chosen_device = find_device(device)
@@ -82,7 +83,7 @@ def train(
             "paper for a published set."
         )
     given = GivenData.load(data, second, pairs, split)
-    base = base or default_settings(given.task, given.graph.name)
+    base = base or given.final_settings()
     settings: TrainingSettings = with_changes(
         read_settings(settings_file, base) if settings_file else base,
         dim=dim,
@@ -155,12 +156,16 @@ def evaluate(
     candidates: Annotated[
         str, typer.Option(help="Alignment: reference (as published) or all.")
     ] = "reference",
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Links: how far probabilities hold.")
+    ] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Score a trained run.
 
     Examples: `interstellar evaluate run`,
+    `interstellar evaluate run --calibration`,
     `interstellar evaluate run --decode csls --candidates all`,
     `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
@@ -189,10 +194,14 @@ def evaluate(
         Candidates(chosen["candidates"]),
         Decoding(chosen["decode"]),
     )
+    reliability = measure_calibration(run, trained, Split(chosen["split"])) if calibration else None
     if as_json:
-        print_json({"metrics": metrics, **chosen})
-    else:
-        print_fields(metrics)
+        shown = {} if reliability is None else {"calibration": reliability.as_dict()}
+        print_json({"metrics": metrics, **chosen, **shown})
+        return
+    print_fields(metrics)
+    if reliability is not None:
+        show_calibration(reliability)
 
 
 def choose(flag: str, text: str, kind: type[StrEnum]) -> str:

@@ -13,9 +13,17 @@ from interstellar.data.findings import Findings
 from interstellar.data.forms.one_graph import is_split_folder, read_split_folder, split_table
 from interstellar.data.forms.openea import is_openea_folder, read_openea_folder
 from interstellar.data.forms.openke import is_openke_folder, read_openke_folder
+from interstellar.data.forms.pyg_edges import has_splits, is_pyg_data, read_pyg_data
+from interstellar.data.forms.pykeen_triples import (
+    is_dataset,
+    is_factory,
+    read_dataset,
+    read_factory,
+)
 from interstellar.data.forms.rsn import is_rsn_folder, read_rsn_folder
 from interstellar.data.forms.two_graphs import pair_tables
-from interstellar.data.graph import AnyGraph
+from interstellar.data.graph import AnyGraph, KnowledgeGraph
+from interstellar.data.lookalikes import note_lookalikes
 from interstellar.data.reading.any_file import read_triplets
 from interstellar.data.reading.frames import is_frame, read_frame, read_rows
 from interstellar.data.reading.name_table import NameTable
@@ -23,7 +31,8 @@ from interstellar.data.splitting import PAIR_SPLIT, TRIPLET_SPLIT, Split
 from interstellar.errors import DataError, SettingsError
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[object] | object
-"""A name or path; a pandas, polars or Arrow frame; or (subject, relation, object) strings."""
+"""A name or path; a pandas, polars or Arrow frame; (subject, relation, object) strings; PyKEEN's
+`TriplesFactory` or `Dataset`; PyG's `Data`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +67,8 @@ def load(
     """Read a graph, or two graphs with known pairs.
 
     Args:
-        source: The name of a set, a folder or file in any known form, a frame, or an
-            iterable of string triplets.
+        source: The name of a set, a folder or file in any known form, a frame, an iterable of
+            string triplets, a `TriplesFactory` or `Dataset` of PyKEEN, or `Data` of PyG.
         second: The second graph of an alignment, in any of the same forms of one file.
         pairs: The file of entity pairs known between `source` and `second`.
         split: Shares of train, valid and test for data without splits
@@ -102,9 +111,11 @@ def read(request: Request, findings: Findings) -> AnyGraph | None:
     elif isinstance(request.source, str | os.PathLike):
         graph = read_place(os.fspath(request.source), request, findings)
     else:
-        table = read_table(request.source, findings)
-        graph = split_table(table, request.split or TRIPLET_SPLIT, request.seed, findings)
-    return replace(graph, notes=tuple(findings.notes)) if graph else None
+        graph = read_object(request.source, request, findings)
+    if graph is None:
+        return None
+    note_lookalikes(graph, findings)
+    return replace(graph, notes=tuple(findings.notes))
 
 
 def read_place(place: str, request: Request, findings: Findings) -> AnyGraph | None:
@@ -125,7 +136,22 @@ def read_place(place: str, request: Request, findings: Findings) -> AnyGraph | N
         findings.fault(place, None, f"is neither a file nor a set. {suggest_names(place)}")
         return None
     table = read_triplets(path, findings)
-    return split_table(table, request.split or TRIPLET_SPLIT, request.seed, findings)
+    return split_table(table, request.split, request.seed, findings)
+
+
+def read_object(source: object, request: Request, findings: Findings) -> KnowledgeGraph | None:
+    """Read a graph that is in memory already: of PyKEEN, of PyG, a frame, an iterable."""
+    split, label = request.split or TRIPLET_SPLIT, type(source).__name__
+    if is_dataset(source):
+        refuse_split(request, label, findings)
+        return read_dataset(source, findings)
+    if is_factory(source):
+        return read_factory(source, split, request.seed, findings)
+    if is_pyg_data(source):
+        if has_splits(source):
+            refuse_split(request, label, findings)
+        return read_pyg_data(source, split, request.seed, findings)
+    return split_table(read_table(source, findings), request.split, request.seed, findings)
 
 
 def read_folder(folder: Path, request: Request, findings: Findings) -> AnyGraph | None:
@@ -160,7 +186,8 @@ def read_table(source: Source, findings: Findings) -> NameTable:
         return read_rows(source, findings)
     raise DataError(
         f"a graph cannot be read from a {type(source).__name__}. Give a name, a path, "
-        "a pandas, polars or Arrow frame, or an iterable of string triplets."
+        "a pandas, polars or Arrow frame, an iterable of string triplets, or what PyKEEN and "
+        "PyG hold triplets in."
     )
 
 

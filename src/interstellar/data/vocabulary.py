@@ -22,8 +22,7 @@ class Vocabulary:
     """
 
     def __init__(self, names: pa.Array | Sequence[str]) -> None:
-        array = names if isinstance(names, pa.Array) else pa.array(names, pa.string())
-        self.array = array
+        self.array = names if isinstance(names, pa.Array) else as_array(names)
 
     def __len__(self) -> int:
         """Return how many names there are."""
@@ -69,3 +68,18 @@ class Vocabulary:
     @cached_property
     def _id_by_name(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.to_list())}
+
+
+def as_array(names: Sequence[str]) -> pa.Array:
+    """Return names as an Arrow array of strings.
+
+    By hand, because `pa.array` of a list imports pandas wherever that is installed, which takes
+    as long as reading a hundred thousand names.
+    """
+    encoded = [name.encode() for name in names]
+    bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(name) for name in encoded], out=bounds[1:])
+    if bounds[-1] > np.iinfo(np.int32).max:
+        return pa.array(names, pa.string())
+    buffers = pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(encoded), *buffers)

@@ -7,6 +7,11 @@ from torch import Tensor
 
 from interstellar.errors import DataError
 
+EMPTY_SPLIT = (
+    "there are no answers to rank, because the split is empty. "
+    "Choose another split, or hold out part of the data."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
@@ -32,10 +37,7 @@ class Metrics:
             DataError: There are no ranks.
         """
         if len(ranks) == 0:
-            raise DataError(
-                "there are no answers to rank, because the split is empty. "
-                "Choose another split, or hold out part of the data."
-            )
+            raise DataError(EMPTY_SPLIT)
         ranks = ranks.double()
         return cls(
             mrr=ranks.reciprocal().mean().item(),
@@ -81,6 +83,31 @@ class Metrics:
                 f"metrics hold {', '.join(values) or 'nothing'}, but not {error}. "
                 "They must be as `Metrics.as_dict` writes them."
             ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentMetrics:
+    """What a one-to-one alignment amounts to: there are no ranks, hence no other metrics."""
+
+    hits_at_1: float
+    """Share of pairs that the alignment holds; an entity without a partner is a miss."""
+    n: int
+    """How many pairs there are."""
+
+    @classmethod
+    def of(cls, is_found: Tensor) -> "AssignmentMetrics":
+        """Sum up whether each pair was found, bool (n,).
+
+        Raises:
+            DataError: There are no pairs.
+        """
+        if len(is_found) == 0:
+            raise DataError(EMPTY_SPLIT)
+        return cls(hits_at_1=is_found.double().mean().item(), n=len(is_found))
+
+    def as_dict(self) -> dict[str, float | int]:
+        """Return the metrics by the keys of all our JSON; those of ranks are left out."""
+        return {"hits@1": self.hits_at_1, "n": self.n}
 
 
 def _share_within(ranks: Tensor, k: int) -> float:

@@ -1,25 +1,22 @@
-"""How alike entities of two graphs are: the decoding from embeddings to similarities.
+"""How alike entities of two graphs are: what decodings make of embeddings.
 
-A decoding gives rows of similarities, one for each query and candidate; ranks and whole
-alignments are read off these rows alone.
+Cosine, CSLS and Sinkhorn have one form, a · cos(x, y) + b(x) + c(y): a product and one number for
+each entity. So rows of similarities are computed where they are needed and never kept, and ranks,
+lists and matchings are read off them whatever the decoding.
 """
 
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import assert_never, final
 
+import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from interstellar.evaluation.chunks import fit_chunk_size, map_chunks
-
-CSLS_NEIGHBOURS = 10
-"""k of Conneau et al. 2018, Word translation without parallel data."""
-
-FLOAT_BYTES = 4
+from interstellar.evaluation.precision import exact_products
 
 
 class Decoding(StrEnum):
-    """From embeddings to similarities."""
+    """From embeddings to an alignment."""
 
     COSINE = "cosine"
     """cos(x, y); 0 where x or y is a zero vector."""
@@ -27,49 +24,91 @@ class Decoding(StrEnum):
     """2 cos(x, y) - r_1(x) - r_2(y): what is near everything is near nothing in particular.
 
     r_1(x) is the mean cosine of x to its k = 10 nearest candidates, r_2(y) that of y to its k
-    nearest sources, the reference entities of the graph that asks.
+    nearest among the entities that ask.
     """
+    SINKHORN = "sinkhorn"
+    """log P(x, y), P the plan that gives all who ask and all candidates their share; `sinkhorn`."""
+    HUNGARIAN = "hungarian"
+    """One-to-one, with the highest sum of cosines; `hungarian`."""
+    STABLE = "stable"
+    """One-to-one, where no two like each other better, by cosine, than what they got."""
+
+    @property
+    def is_one_to_one(self) -> bool:
+        """Whether it gives each entity one partner or none, and so no ranks."""
+        return self in {Decoding.HUNGARIAN, Decoding.STABLE}
 
 
-@final
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Similarity:
-    """Similarities between queries and a fixed list of candidates.
+    """Similarities of those who ask (rows) to those who may answer (columns)."""
 
-    Args:
-        candidates: Embeddings (n_candidates, dim).
-        sources: Embeddings (n, dim) among which CSLS looks for the nearest of a candidate.
-        decoding: From embeddings to similarities.
-    """
+    asking: Tensor
+    """(n_asking, dim), float32, of length 1 or 0."""
+    answering: Tensor
+    """(n_answering, dim), likewise and on the same device."""
+    scale: float = 1.0
+    """a"""
+    asking_offset: Tensor | None = None
+    """b, (n_asking,); None for 0."""
+    answering_offset: Tensor | None = None
+    """c, (n_answering,)"""
 
-    def __init__(self, candidates: Tensor, sources: Tensor, decoding: Decoding) -> None:
-        self._candidates = normalize(candidates.float(), dim=1)
-        self._decoding = decoding
-        match decoding:
-            case Decoding.COSINE:
-                self._r_2 = None
-            case Decoding.CSLS:
-                self._r_2 = _mean_of_nearest_sources(self._candidates, sources)
-            case _:
-                assert_never(decoding)
+    @classmethod
+    def cosine(cls, asking: Tensor, answering: Tensor) -> "Similarity":
+        """Return the cosines of embeddings (n, dim) of any type and length."""
+        asking, answering = (normalize(x.detach().float(), dim=1) for x in (asking, answering))
+        return cls(asking=asking, answering=answering)
 
-    def rows(self, queries: Tensor) -> Tensor:
-        """Return the similarities (batch, n_candidates) of embeddings (batch, dim)."""
-        cosine = normalize(queries.float(), dim=1) @ self._candidates.T
-        if self._r_2 is None:
-            return cosine
-        r_1 = _mean_of_highest(cosine)
-        return cosine.mul_(2).sub_(r_1.unsqueeze(1)).sub_(self._r_2)
+    @property
+    def device(self) -> torch.device:
+        """Where similarities are computed."""
+        return self.asking.device
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many ask, how many may answer."""
+        return len(self.asking), len(self.answering)
 
-def _mean_of_nearest_sources(candidates: Tensor, sources: Tensor) -> Tensor:
-    sources = normalize(sources.float(), dim=1)
-    return map_chunks(
-        lambda rows: _mean_of_highest(candidates[rows] @ sources.T),
-        len(candidates),
-        chunk_size=fit_chunk_size(FLOAT_BYTES * len(sources), candidates.device),
-        device=candidates.device,
-    )
+    def rows(self, asking: Tensor | slice) -> Tensor:
+        """Return the similarities (batch, n_answering) of some who ask, in full float32."""
+        with torch.no_grad(), exact_products(self.device):
+            values = self.asking[asking] @ self.answering.T
+        if self.scale != 1:
+            values.mul_(self.scale)
+        if self.answering_offset is not None:
+            values.add_(self.answering_offset)
+        if self.asking_offset is not None:
+            values.add_(self.asking_offset[asking].unsqueeze(1))
+        return values
 
+    def of_pairs(self, asking: Tensor, answering: Tensor) -> Tensor:
+        """Return the similarity of each pair, (n,): to be shown, not to be compared with rows."""
+        values = self.scale * (self.asking[asking] * self.answering[answering]).sum(dim=1)
+        if self.answering_offset is not None:
+            values += self.answering_offset[answering]
+        if self.asking_offset is not None:
+            values += self.asking_offset[asking]
+        return values
 
-def _mean_of_highest(cosine: Tensor) -> Tensor:
-    return cosine.topk(min(CSLS_NEIGHBOURS, cosine.shape[1]), dim=1).values.mean(dim=1)
+    def turned(self) -> "Similarity":
+        """Return the same with rows and columns exchanged."""
+        return replace(
+            self,
+            asking=self.answering,
+            answering=self.asking,
+            asking_offset=self.answering_offset,
+            answering_offset=self.asking_offset,
+        )
+
+    def take(self, asking: Tensor, answering: Tensor) -> "Similarity":
+        """Return the same for some rows and columns, in the order of their numbers."""
+        return replace(
+            self,
+            asking=self.asking[asking],
+            answering=self.answering[answering],
+            asking_offset=None if self.asking_offset is None else self.asking_offset[asking],
+            answering_offset=(
+                None if self.answering_offset is None else self.answering_offset[answering]
+            ),
+        )

@@ -189,7 +189,7 @@ class RunFolder:
         with path.open("rb") as file:
             header = parse_object(file.readline(MAX_LINE_BYTES), f"{path}:1")
             check_format(header, f"{path}:1", kind="names", version=VERSION)
-            names = [_parse_name(line, path, number) for number, line in enumerate(file, 2)]
+            names = _parse_names(file.readlines(), path)
         if len(names) != header.get("n"):
             raise DataError(
                 f"{path} holds {len(names)} names, but its first line says {header.get('n')!r}. "
@@ -211,6 +211,17 @@ class RunFolder:
                 "digits and _. Choose one such as entities."
             )
         return self.names_folder / f"{vocabulary}.jsonl"
+
+
+def _parse_names(lines: list[bytes], path: Path) -> list[str]:
+    """Return the name on each line: all at once, or one by one to say which is at fault."""
+    try:
+        names = json.loads(b"[" + b",".join(lines) + b"]")
+    except (ValueError, RecursionError):
+        names = []
+    if len(names) == len(lines) and all(type(name) is str for name in names):
+        return list(names)
+    return [_parse_name(line, path, number) for number, line in enumerate(lines, 2)]
 
 
 def _parse_name(line: bytes, path: Path, number: int) -> str:

@@ -1,7 +1,7 @@
 """Entity alignment: which entity of the second graph means the same as one of the first.
 
-The alignment is read from the subject table by cosine; the architecture takes part in training
-only. Candidates are the partners that any reference pair names.
+The alignment is read from the subject table, by cosine unless said otherwise; the architecture
+takes part in training only. Candidates are the partners that any reference pair names.
 """
 
 from typing import final
@@ -9,11 +9,12 @@ from typing import final
 import numpy as np
 from torch import Tensor
 
-from interstellar.data.graph import GraphPair
-from interstellar.evaluation.alignment import Candidates, rank_partners
-from interstellar.evaluation.metrics import Metrics
+from interstellar.data.graph import GraphPair, Pairs
+from interstellar.evaluation.alignment import Candidates, find_partners, rank_partners
+from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
 from interstellar.model.path_network import NetworkForm, PathNetwork
+from interstellar.randomness import spawn
 from interstellar.tasks.splits import Split
 
 FORM = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
@@ -33,16 +34,41 @@ class EntityAlignment:
     def measure_decoded(
         self, subjects: Tensor, split: Split, candidates: Candidates, decoding: Decoding
     ) -> Metrics:
-        """Return the metrics of a subject table with any candidates and decoding."""
-        n_first = len(self.graph.first.entities)
-        first, second = subjects.detach()[:n_first], subjects.detach()[n_first:]
-        pairs = {Split.VALID: self.graph.valid, Split.TEST: self.graph.test}[split]
+        """Return the metrics of a subject table with any candidates and a decoding with ranks."""
+        first, second = self.tables(subjects)
         ranks = rank_partners(
             first,
             second,
-            pairs,
-            reference=np.concatenate([self.graph.valid, self.graph.test]),
+            self._pairs(split),
+            reference=self._reference(),
             candidates=candidates,
             decoding=decoding,
         )
         return Metrics.of(ranks)
+
+    def measure_matched(
+        self, subjects: Tensor, split: Split, candidates: Candidates, decoding: Decoding
+    ) -> AssignmentMetrics:
+        """Return the metrics of a subject table with a one-to-one decoding."""
+        first, second = self.tables(subjects)
+        is_found = find_partners(
+            first,
+            second,
+            self._pairs(split),
+            reference=self._reference(),
+            candidates=candidates,
+            decoding=decoding,
+            rng=spawn(0, "ties between partners"),
+        )
+        return AssignmentMetrics.of(is_found)
+
+    def tables(self, subjects: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the embeddings of the first graph's entities and those of the second's."""
+        n_first = len(self.graph.first.entities)
+        return subjects.detach()[:n_first], subjects.detach()[n_first:]
+
+    def _pairs(self, split: Split) -> Pairs:
+        return {Split.VALID: self.graph.valid, Split.TEST: self.graph.test}[split]
+
+    def _reference(self) -> Pairs:
+        return np.concatenate([self.graph.valid, self.graph.test])

@@ -24,7 +24,7 @@ class LinkPrediction:
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
         self.form = FORM
-        self._known = KnownAnswers.of(graph)
+        self.known = KnownAnswers.of(graph)
 
     def measure(self, network: PathNetwork, split: Split) -> Metrics:
         triplets = self.graph.split(split)
@@ -32,13 +32,13 @@ class LinkPrediction:
         ranks = rank_objects(
             network.logits,
             with_inverses(triplets, len(self.graph.relations)),
-            self._known,
+            self.known,
             n_entities=len(self.graph.entities),
             device=device,
         )
         auc_pr = None
         if self.graph.answers is not None:
             auc_pr = auc_pr_among(
-                network.logits, triplets, self._known, answers=self.graph.answers, device=device
+                network.logits, triplets, self.known, answers=self.graph.answers, device=device
             )
         return Metrics.of(ranks, auc_pr=auc_pr)

@@ -134,6 +134,12 @@ COUNTRIES = replace(
 """For Countries and the built-in geography, sets of about a thousand triplets."""
 
 
+SMALL = replace(COUNTRIES, selection=Selection.MRR)
+"""For graphs of one's own with few triplets: of the larger sets' batches they would fill one or
+two, and an early end would come before anything was learnt."""
+SMALL_TRIPLETS = 5_000
+
+
 def _alignment_row(
     data: str,
     code: str,
@@ -300,25 +306,36 @@ def paper_preset(data_name: str) -> Preset:
     return preset
 
 
-def default_settings(task: str, data_name: str) -> TrainingSettings:
-    """Return the settings for the final training on a set: its published ones, or sensible ones."""
+def default_settings(task: str, data_name: str, n_triplets: int | None = None) -> TrainingSettings:
+    """Return the settings for the final training on a set: its published ones, or sensible ones.
+
+    Args:
+        task: Link prediction or entity alignment.
+        data_name: The name of the set.
+        n_triplets: In training, where known; small graphs are trained otherwise than large ones.
+    """
     preset = _find_preset(data_name)
     if preset is not None and preset.task == _read_task(task):
         return preset.settings
-    return _choose(
-        task, alignment=ALIGNMENT, link_prediction=_link_defaults(data_name, LINK_PREDICTION)
-    )
+    otherwise = SMALL if _is_small(n_triplets) else LINK_PREDICTION
+    return _choose(task, alignment=ALIGNMENT, link_prediction=_link_defaults(data_name, otherwise))
 
 
-def search_settings(task: str, data_name: str) -> TrainingSettings:
-    """Return the settings with which a search trains each architecture."""
+def search_settings(task: str, data_name: str, n_triplets: int | None = None) -> TrainingSettings:
+    """Return the settings with which a search trains each architecture; as `default_settings`."""
     is_fb15k = data_name.strip().casefold() == "fb15k-237"
     link_prediction = FB15K_237_SEARCH if is_fb15k else WN18RR_SEARCH
+    if _is_small(n_triplets):
+        link_prediction = SMALL
     return _choose(
         task,
         alignment=ALIGNMENT_SEARCH,
         link_prediction=_link_defaults(data_name, link_prediction),
     )
+
+
+def _is_small(n_triplets: int | None) -> bool:
+    return n_triplets is not None and n_triplets < SMALL_TRIPLETS
 
 
 def _find_preset(data_name: str) -> Preset | None:

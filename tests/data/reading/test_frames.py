@@ -1,7 +1,9 @@
 """Frames and Parquet files."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -55,21 +57,68 @@ def test_unusable_frames_are_faults(
     assert word in findings.faults[0].fault
 
 
-def test_a_column_of_mixed_types_is_a_fault() -> None:
+@pytest.mark.parametrize(
+    ("subjects", "line", "words"),
+    [
+        (["a", 1], 2, "subject: holds '1' (int) in a column of mixed types"),
+        (["a", ("b", "c")], 2, "(tuple) in a column of mixed types"),
+        (["a", "b\ud800"], 2, "cannot be written as UTF-8"),
+        (["a", float("nan")], 2, "subject: the name is missing"),
+        ([1, float("nan")], None, "of type double.*A missing number"),
+    ],
+)
+def test_cells_of_a_pandas_frame_that_are_no_names_are_faults(
+    subjects: list[object], line: int | None, words: str
+) -> None:
+    frame = pd.DataFrame({"subject": pd.Series(subjects, dtype=object)})
+    frame = frame.infer_objects() if line is None else frame
+    frame["relation"], frame["object"] = "r", "o"
     findings = Findings()
 
-    read_frame(pd.DataFrame({"s": ["a", 1], "r": ["r", "r"], "o": ["b", "c"]}), findings)
+    read_frame(frame, findings)
 
-    assert "mixed types" in findings.faults[0].fault
+    [fault] = findings.faults
+    assert fault.line == line
+    assert re.search(words.replace("(", r"\(").replace(")", r"\)"), fault.fault)
+
+
+def test_a_column_given_twice_is_a_fault() -> None:
+    findings = Findings()
+
+    read_frame(pd.DataFrame([["a", "r", "b", "c"]], columns=["s", "r", "o", "s"]), findings)
+
+    assert "each once" in findings.faults[0].fault
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b"])])
+def test_categories_of_polars_are_names(kind: pl.DataType) -> None:
+    findings = Findings()
+    frame = pl.DataFrame({"s": ["a", "b"], "r": ["r", "r"], "o": ["b", "a"]})
+
+    table = read_frame(frame.with_columns(pl.col("s", "o").cast(kind)), findings)
+
+    assert [column.to_pylist() for column in table.columns] == [["a", "b"], ["r", "r"], ["b", "a"]]
+    assert findings.faults == []
+
+
+def test_rows_may_be_arrays() -> None:
+    findings = Findings()
+
+    table = read_rows(np.array([["a", "r", "b"], ["b", "r", "c"]]), findings)
+
+    assert len(table) == 2
+    assert findings.faults == []
 
 
 def test_rows_that_are_no_triplets_are_named_by_their_place() -> None:
     findings = Findings()
 
-    table = read_rows([("a", "r", "b"), ("a", "r"), ("a", 1, "b"), "abc"], findings)
+    table = read_rows(
+        [("a", "r", "b"), ("a", "r"), ("a", 1, "b"), "abc", ("\ud800", "r", "b")], findings
+    )
 
     assert len(table) == 1
-    assert [fault.line for fault in findings.faults] == [2, 3, 4]
+    assert [fault.line for fault in findings.faults] == [2, 3, 4, 5]
 
 
 def test_parquet_is_read_and_a_broken_one_is_a_fault(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from interstellar.data.findings import Findings
 from interstellar.data.forms.numbering import keep_distinct, number_tables
@@ -14,7 +16,7 @@ from interstellar.data.reading.any_file import read_triplets
 from interstellar.data.reading.delimited import read_columns
 from interstellar.data.reading.files import find_file
 from interstellar.data.reading.name_table import NameTable
-from interstellar.data.splitting import Split, split_triplets
+from interstellar.data.splitting import TRIPLET_SPLIT, Split, split_triplets
 from interstellar.data.triplets import (
     OBJECT,
     RELATION,
@@ -28,7 +30,7 @@ from interstellar.data.vocabulary import UNKNOWN
 
 STEMS_BY_SPLIT = {
     "train": ("train",),
-    "valid": ("valid", "validation", "dev"),
+    "valid": ("valid", "validation", "val", "dev"),
     "test": ("test",),
 }
 ANSWERS_FILE = "regions.txt"
@@ -52,10 +54,17 @@ def read_split_folder(folder: Path, findings: Findings) -> KnowledgeGraph:
     return read_answers(answers, graph, findings) if answers.is_file() else graph
 
 
-def split_table(table: NameTable, split: Split, seed: int, findings: Findings) -> KnowledgeGraph:
-    """Number one table of triplets and hold out some of them."""
-    entities, relations, [triplets] = number_tables([table])
+def split_table(
+    table: NameTable, split: Split | None, seed: int, findings: Findings
+) -> KnowledgeGraph:
+    """Number one table of triplets, in its own splits or with some of them held out by us."""
     name = table.file.name if isinstance(table.file, Path) else table.file.strip("<>")
+    if table.splits is not None:
+        if split is not None:
+            findings.fault(name, None, "has splits of its own. Leave the split out.")
+        return build_graph(name, separate_splits(table, findings), findings)
+    split = split or TRIPLET_SPLIT
+    entities, relations, [triplets] = number_tables([table])
     triplets = keep_distinct(triplets, name, findings)
     train, valid, test = split_triplets(triplets, split, seed=seed)
     if len(triplets):
@@ -63,6 +72,28 @@ def split_table(table: NameTable, split: Split, seed: int, findings: Findings) -
     return KnowledgeGraph(
         name=name, entities=entities, relations=relations, train=train, valid=valid, test=test
     )
+
+
+def separate_splits(table: NameTable, findings: Findings) -> dict[str, NameTable]:
+    """Return the rows of each split, as the table's own column says."""
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(table.splits))
+    known = pa.array([word for stems in STEMS_BY_SPLIT.values() for word in stems])
+    table.record_faults(
+        np.asarray(pc.invert(pc.is_in(words, value_set=known))),
+        lambda row: (
+            f"is of split {str(words[row])[:80]!r}. It must be train, valid or test; a column "
+            "that means something else must not be called split."
+        ),
+        findings,
+    )
+    tables = {}
+    for split, stems in STEMS_BY_SPLIT.items():
+        rows = pc.is_in(words, value_set=pa.array(stems))
+        columns = tuple(column.filter(rows) for column in table.columns)
+        tables[split] = NameTable(file=table.file, columns=columns, list_lines=table.list_lines)
+    if len(tables["train"]) == 0:
+        findings.fault(table.file, None, "has no triplet of split train. Training needs some.")
+    return tables
 
 
 def note_split(

@@ -10,6 +10,8 @@ class Columns:
 
     names: tuple[str, ...]
     words: tuple[frozenset[str], ...]
+    has_split: bool = False
+    """Whether a column called `split` may stand beside them."""
 
     def __len__(self) -> int:
         """Return how many columns there are."""
@@ -27,6 +29,13 @@ class Columns:
             return None
         return tuple(found[0] for found in places)
 
+    def find_split(self, header: Sequence[str]) -> int | None:
+        """Return the place of the column that says to which split a row belongs, if any."""
+        cells = [cell.strip().lower() for cell in header]
+        return cells.index(SPLIT) if self.has_split and cells.count(SPLIT) == 1 else None
+
+
+SPLIT = "split"
 
 TRIPLET = Columns(
     ("subject", "relation", "object"),
@@ -35,6 +44,7 @@ TRIPLET = Columns(
         frozenset({"relation", "predicate", "property", "relationship", "edge", "r", "p", "rel"}),
         frozenset({"object", "tail", "target", "to", "o", "t", "obj"}),
     ),
+    has_split=True,
 )
 
 PAIR = Columns(

@@ -57,14 +57,16 @@ def read_text(path: Path, form: FileForm, columns: Columns, findings: Findings) 
         record_damage(path, error, findings)
         return empty_table(path, len(columns))
     header = columns.find(cells)
+    split = columns.find_split(cells) if header else None
+    wanted = header or tuple(range(len(columns)))
     layout = Layout(
         delimiter=delimiter,
         has_quotes=form is FileForm.CSV,
         n_columns=len(cells) if header else len(columns),
-        wanted=header or tuple(range(len(columns))),
+        wanted=wanted if split is None else (*wanted, split),
         n_skipped=line if header else 0,
     )
-    return read_layout(path, layout, findings)
+    return read_layout(path, layout, findings).with_splits(split is not None)
 
 
 def read_columns(

@@ -1,7 +1,7 @@
 """Columns of names as they were read, before they become numbers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from interstellar.data.findings import Findings
+from interstellar.data.spelling import shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,6 +21,8 @@ class NameTable:
     """Arrow arrays of strings."""
     list_lines: Callable[[], Sequence[int]]
     """Returns the line, counted from 1, of every row; asked only when there is a fault."""
+    splits: pa.ChunkedArray | None = None
+    """The split of each row in the file's own words, where it has such a column."""
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -35,9 +38,15 @@ class NameTable:
             for row in rows:
                 findings.fault(self.file, lines[row], what(row))
 
+    def with_splits(self, has_splits: bool) -> "NameTable":
+        """Return the table with its last column taken as that of the splits, if it has one."""
+        if not has_splits:
+            return self
+        return replace(self, columns=self.columns[:-1], splits=self.columns[-1])
+
     def cell(self, row: int, column: int) -> str:
-        """Return one name."""
-        return str(self.columns[column][row].as_py())
+        """Return one name for a message: the middle of a very long one is left out."""
+        return shorten(str(self.columns[column][row].as_py()))
 
 
 def as_names(names: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:

@@ -1,6 +1,7 @@
 """N-Triples and Turtle, parsed by pyoxigraph.
 
-An IRI becomes the name as it stands, a blank node `_:label`. Literals are values, not
+An IRI becomes the name as it stands, unless we made it of a name (`data/iri_names.py`); a blank
+node becomes `_:label`. Literals are values, not
 entities: triplets with one are left out, and how many is said.
 """
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyoxigraph
 
 from interstellar.data.findings import Findings
+from interstellar.data.iri_names import iri_to_name
 from interstellar.data.reading.files import (
     UNPACKING_ERRORS,
     FileForm,
@@ -84,13 +86,13 @@ def name_parts(statement: pyoxigraph.Triple) -> tuple[str, str, str] | None:
     subject, object_ = name_term(statement.subject), name_term(statement.object)
     if subject is None or object_ is None:
         return None
-    return subject, statement.predicate.value, object_
+    return subject, iri_to_name(statement.predicate.value), object_
 
 
 def name_term(term: object) -> str | None:
     """Return the name of a resource, or None for a literal or a quoted triple."""
     if isinstance(term, pyoxigraph.NamedNode):
-        return term.value
+        return iri_to_name(term.value)
     if isinstance(term, pyoxigraph.BlankNode):
         return f"_:{term.value}"
     return None

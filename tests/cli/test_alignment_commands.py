@@ -1,0 +1,156 @@
+"""`align` as a user meets it: files, numbers, refusals."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from pyarrow import parquet
+
+from interstellar.cli.app import run
+from tests.cli.run_command import run_command
+
+SMALL = ("--architecture", "RSN", "--dim", 16, "--batch-size", 256, "--epochs", 6)
+N = 80
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
+
+
+@pytest.fixture(scope="module")
+def aligned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "aligned"
+    command = ("train", f"synthetic-alignment:entities={N}", *SMALL, "--out", out)
+    assert run([str(argument) for argument in command]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "linked"
+    command = ("train", "synthetic:entities=40", *SMALL, "--out", out)
+    assert run([str(argument) for argument in command]) == 0
+    return out
+
+
+def read_pairs(path: Path) -> list[list[str]]:
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    assert header == "first\tsecond\tscore\tknown"
+    return [line.split("\t") for line in lines]
+
+
+def test_the_file_holds_the_pairs_that_the_json_counts(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "pairs.tsv"
+
+    found = run_command(capfd, "align", aligned, "--out", out, "--json").json
+
+    rows = read_pairs(out)
+    assert len(rows) == found["pairs"]
+    assert sum(row[3] == "true" for row in rows) == found["known"] == round(0.3 * N)
+    assert found["pairs"] + found["unmatched"] == N
+    assert (found["path"], found["decode"]) == (str(out), "sinkhorn")
+    assert set(found["valid"]) == {"precision", "recall", "f1", "n"}
+    assert all(float(row[2]) >= found["threshold"] for row in rows if row[3] == "false")
+
+
+@pytest.mark.parametrize("decode", ["cosine", "csls", "sinkhorn", "hungarian", "stable"])
+def test_one_to_one_gives_nobody_two_partners(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path, decode: str
+) -> None:
+    out, alone = tmp_path / "pairs.tsv", tmp_path / "alone.tsv"
+    flags = ("--one-to-one", "--decode", decode, "--threshold", "none", "--unmatched", alone)
+
+    found = run_command(capfd, "align", aligned, "--out", out, *flags, "--json").json
+
+    rows = read_pairs(out)
+    assert len({row[0] for row in rows}) == len({row[1] for row in rows}) == found["pairs"] == N
+    assert (found["unmatched"], found["threshold"]) == (0, None)
+    assert alone.read_text() == "graph\tentity\n"
+
+
+def test_lists_can_be_written_as_parquet(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "pairs.parquet"
+    flags = ("--top-k", 5, "--threshold", "none", "--decode", "csls", "--direction", "second")
+
+    found = run_command(capfd, "align", aligned, "--out", out, *flags, "--json").json
+
+    table = parquet.read_table(out)
+    n_known = round(0.3 * N)
+    assert table.num_rows == found["pairs"] == n_known + 5 * (N - n_known)
+
+
+def test_a_person_reads_how_many_pairs_there_are(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    outcome = run_command(
+        capfd, "align", aligned, "--out", tmp_path / "p.tsv", "--direction", "both"
+    )
+
+    assert outcome.code == 0
+    assert "unmatched" in outcome.out
+    assert "valid  precision" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--decode", "best"], "--decode 'best' is unknown"),
+        (["--direction", "up"], "--direction 'up' is unknown. Choose first or second or both"),
+        (["--threshold", "high"], "--threshold 'high' is neither auto, none nor a number"),
+        (["--threshold", "nan"], "not a number"),
+        (["--top-k", "0"], "top_k is 0"),
+        (["--top-k", "2", "--one-to-one"], "Choose --top-k or --one-to-one"),
+        (["--top-k", "2", "--decode", "hungarian"], "Leave --top-k out"),
+        (["--unmatched", "nowhere/alone.tsv"], "is not a folder"),
+    ],
+)
+def test_flags_that_cannot_work_exit_2_in_one_line_and_write_nothing(
+    capfd: pytest.CaptureFixture[str],
+    aligned: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    outcome = run_command(capfd, "align", aligned, "--out", "pairs.tsv", *flags)
+
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert words in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_graph_cannot_be_aligned(
+    capfd: pytest.CaptureFixture[str], linked: Path, tmp_path: Path
+) -> None:
+    outcome = run_command(capfd, "align", linked, "--out", tmp_path / "pairs.tsv")
+
+    assert outcome.code == 2
+    assert "trained on two graphs" in outcome.err
+    assert "interstellar predict" in outcome.err
+
+
+def test_an_unfinished_run_is_refused_with_advice(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    result = aligned / "result.json"
+    content = result.read_bytes()
+    result.unlink()
+
+    outcome = run_command(capfd, "align", aligned, "--out", tmp_path / "pairs.tsv")
+    result.write_bytes(content)
+
+    assert outcome.code == 2
+    assert "--resume" in outcome.err

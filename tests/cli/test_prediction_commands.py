@@ -1,0 +1,290 @@
+"""`predict` as a user meets it: answers, reasons, files of queries, and what is refused."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from interstellar.cli.app import run as run_program
+from tests.cli.run_command import Outcome, run_command
+
+SMALL = ("--dim", 8, "--batch-size", 256, "--epochs", 3)
+TAB_NAME, LONG_NAME = "a\tb\nc", "long" * 2500
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
+
+
+def train(out: Path, *arguments: object) -> Path:
+    command = ("train", *arguments, *SMALL, "--out", out)
+    assert run_program([str(argument) for argument in command]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def geography(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return train(out, "geography-S2", "--architecture", "PTransE-add")
+
+
+@pytest.fixture(scope="module")
+def alignment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return train(out, "synthetic-alignment:entities=60", "--architecture", "RSN")
+
+
+@pytest.fixture(scope="module")
+def odd_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a graph whose names hold tabs and line breaks, or differ by case alone."""
+    folder = tmp_path_factory.mktemp("odd")
+    names = [TAB_NAME, LONG_NAME, "Ann", "ann", "Café", "Cafe\u0301", *(f"x{i}" for i in range(30))]
+    rows = zip(names, [*names[1:], names[0]], strict=True)
+    lines = (",".join(f'"{name}"' for name in (s, "next", o)) + "\n" for s, o in rows)
+    (folder / "graph.csv").write_text("".join(lines), encoding="utf-8")
+    return train(folder / "run", folder / "graph.csv", "--architecture", "ComplEx")
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert len(outcome.err) < 1000
+    for word in words:
+        assert word in outcome.err
+
+
+def test_missing_objects_are_answered_by_name(
+    capfd: pytest.CaptureFixture[str], geography: Path
+) -> None:
+    asked = ("predict", geography, "--subject", "france", "--relation", "neighbor", "-k", 5)
+
+    found = run_command(capfd, *asked, "--json").json["answers"]
+
+    assert [answer["rank"] for answer in found] == [1, 2, 3, 4, 5]
+    scores = [answer["score"] for answer in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < answer["probability"] < 1 and not answer["known"] for answer in found)
+    assert "spain" not in [answer["entity"] for answer in found]
+
+
+def test_known_answers_are_shown_when_asked_for(
+    capfd: pytest.CaptureFixture[str], geography: Path
+) -> None:
+    asked = ("predict", geography, "--subject", "france", "--relation", "neighbor", "-k", 1000)
+
+    found = run_command(capfd, *asked, "--with-known", "--json").json["answers"]
+
+    known = {answer["entity"] for answer in found if answer["known"]}
+    assert "spain" in known
+    assert "france" not in known
+    assert all((answer["probability"] is None) == answer["known"] for answer in found)
+    assert sum(answer["probability"] or 0 for answer in found) == pytest.approx(1, abs=1e-4)
+
+
+def test_missing_subjects_are_asked_for_by_the_object(
+    capfd: pytest.CaptureFixture[str], geography: Path
+) -> None:
+    asked = ("predict", geography, "--object", "europe", "--relation", "locatedin", "-k", 3)
+
+    found = run_command(capfd, *asked, "--json").json
+
+    assert len(found["answers"]) == 3
+    assert "france" not in [answer["entity"] for answer in found["answers"]]
+    assert found["query"] == {"subject": None, "relation": "locatedin", "object": "europe"}
+
+
+def test_reasons_are_paths_in_words(capfd: pytest.CaptureFixture[str], geography: Path) -> None:
+    asked = ("predict", geography, "--subject", "armenia", "--relation", "locatedin", "--explain")
+
+    told = run_command(capfd, *asked, "--with-known", "-k", 200)
+    found = run_command(capfd, *asked, "--with-known", "-k", 200, "--json").json
+
+    assert "paths lead to it" in told.out
+    [asia] = [answer for answer in found["answers"] if answer["entity"] == "asia"]
+    assert found["reads_path"] is True
+    assert asia["all_paths_found"] is True
+    assert asia["n_paths"] == len(asia["paths"])
+    assert "armenia –neighbor→ azerbaijan –locatedin→ asia" in [p["path"] for p in asia["paths"]]
+    assert asia["paths"][0]["path"] in told.out
+    supports = [path["support"] for path in asia["paths"]]
+    assert max(supports) == pytest.approx(supports[0], abs=1e-5)
+
+
+def test_a_person_reads_a_table(capfd: pytest.CaptureFixture[str], geography: Path) -> None:
+    asked = ("predict", geography, "--subject", "france", "--relation", "neighbor", "-k", 2)
+
+    outcome = run_command(capfd, *asked)
+
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == ["rank", "entity", "score", "probability"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
+
+
+def test_a_file_of_queries_is_answered_and_its_faults_listed(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries, out = tmp_path / "q.tsv", tmp_path / "a.tsv"
+    queries.write_text("france\tneighbor\nfrnace\tneighbor\n\tlocatedin\teurope\nx\n")
+    asked = ("predict", geography, "--queries", queries, "--out", out, "-k", 3)
+
+    told = run_command(capfd, *asked)
+    found = run_command(capfd, *asked, "--json").json
+
+    assert told.code == 0
+    assert f"left out: {queries}:2: " in told.err
+    assert (found["queries"], found["answers"], found["n_faults"]) == (2, 6, 2)
+    assert [fault["line"] for fault in found["faults"]] == [2, 4]
+    assert '"france"' in found["faults"][0]["fault"]
+    lines = out.read_text().splitlines()
+    assert lines[0] == "subject\trelation\tobject\trank\tscore\tprobability\tknown"
+    assert len(lines) == 7
+
+
+def test_a_file_gives_the_answers_of_single_queries(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries, out = tmp_path / "q.tsv", tmp_path / "a.tsv"
+    queries.write_text("france\tneighbor\n?\tlocatedin\teurope\n")
+    run_command(capfd, "predict", geography, "--queries", queries, "--out", out, "-k", 3)
+
+    one = run_command(
+        capfd,
+        "predict",
+        geography,
+        "--subject",
+        "france",
+        "--relation",
+        "neighbor",
+        "-k",
+        3,
+        "--json",
+    ).json["answers"]
+
+    rows = [line.split("\t") for line in out.read_text().splitlines()[1:4]]
+    assert [row[2] for row in rows] == [answer["entity"] for answer in one]
+    assert [float(row[5]) for row in rows] == pytest.approx(
+        [a["probability"] for a in one], rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--subject", "frnace", "--relation", "neighbor"), ('"frnace"', 'Did you mean "france"')),
+        (("--subject", "France", "--relation", "neighbor"), ('"france" is', "kept apart")),
+        (("--subject", "france", "--relation", "neigbor"), ("relation", '"neighbor"')),
+        (("--subject", "x" * 10_000, "--relation", "neighbor"), ("is not an entity",)),
+        (("--subject", "a\nb\tc", "--relation", "neighbor"), (r"a\nb\tc", "is not an entity")),
+        (("--subject", "", "--relation", "neighbor"), ('"" is not an entity',)),
+        (("--subject", "france"), ("--relation",)),
+        (("--relation", "neighbor"), ("--subject", "--object")),
+        (
+            ("--subject", "france", "--object", "spain", "--relation", "neighbor"),
+            ("one of the two",),
+        ),
+        (("--queries", "q.tsv"), ("Give both",)),
+        (("--queries", "no.tsv", "--out", "a.tsv"), ("no.tsv does not exist",)),
+        (("--queries", "q.tsv", "--out", "a.tsv", "--explain"), ("--explain",)),
+        (("--subject", "france", "--relation", "neighbor", "-k", 0), ("-k",)),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(
+    capfd: pytest.CaptureFixture[str],
+    geography: Path,
+    arguments: tuple[object, ...],
+    words: tuple[str, ...],
+) -> None:
+    assert_refused(run_command(capfd, "predict", geography, *arguments), *words)
+
+
+def test_an_empty_file_of_queries_is_refused(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries = tmp_path / "q.tsv"
+    queries.touch()
+
+    outcome = run_command(
+        capfd, "predict", geography, "--queries", queries, "--out", tmp_path / "a.tsv"
+    )
+
+    assert_refused(outcome, f"{queries} holds no queries")
+    assert not (tmp_path / "a.tsv").exists()
+
+
+def test_a_run_that_never_finished_says_what_to_do(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    unfinished = tmp_path / "run"
+    shutil.copytree(geography, unfinished)
+    (unfinished / "result.json").unlink()
+
+    outcome = run_command(
+        capfd, "predict", unfinished, "--subject", "france", "--relation", "neighbor"
+    )
+
+    assert_refused(outcome, "has not finished training", "--resume")
+
+
+def test_an_alignment_is_refused(capfd: pytest.CaptureFixture[str], alignment: Path) -> None:
+    outcome = run_command(capfd, "predict", alignment, "--subject", "a", "--relation", "b")
+
+    assert_refused(outcome, "entity alignment", "interstellar align")
+
+
+def test_calibration_of_an_alignment_is_refused(
+    capfd: pytest.CaptureFixture[str], alignment: Path
+) -> None:
+    assert_refused(run_command(capfd, "evaluate", alignment, "--calibration"), "entity alignment")
+
+
+def test_evaluate_shows_how_reliable_probabilities_are(
+    capfd: pytest.CaptureFixture[str], geography: Path
+) -> None:
+    found = run_command(capfd, "evaluate", geography, "--calibration", "--json").json
+    told = run_command(capfd, "evaluate", geography, "--calibration")
+    plain = run_command(capfd, "evaluate", geography, "--json").json
+
+    measured = found["calibration"]
+    assert set(measured) >= {"temperature", "ece", "ece_uncalibrated", "bins"}
+    assert sum(row["n"] for row in measured["bins"]) == found["metrics"]["n"]
+    assert "temperature" in told.out
+    assert "calibration" not in plain
+
+
+@pytest.mark.parametrize("name", [TAB_NAME, LONG_NAME])
+def test_odd_names_can_be_asked_for_and_are_shown_in_one_line(
+    capfd: pytest.CaptureFixture[str], odd_names: Path, name: str
+) -> None:
+    asked = ("predict", odd_names, "--subject", name, "--relation", "next", "-k", 100)
+
+    found = run_command(capfd, *asked, "--with-known", "--json").json["answers"]
+    told = run_command(capfd, *asked, "--with-known", "--explain")
+
+    assert name in [answer["entity"] for answer in found]
+    assert told.code == 0
+    assert max(map(len, told.out.splitlines())) < 400
+    assert "\t" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("Ann", '"ann"'), ("Café", r'"Cafe\u0301"'), ("Cafe\u0301", r'"Caf\u00e9"')]
+)
+def test_names_that_differ_by_case_or_form_are_kept_apart_and_that_is_said(
+    capfd: pytest.CaptureFixture[str], odd_names: Path, name: str, other: str
+) -> None:
+    asked = ("predict", odd_names, "--subject", name, "--relation", "next", "--json")
+
+    outcome = run_command(capfd, *asked)
+
+    assert json.loads(outcome.out)["query"]["subject"] == name
+    assert outcome.err.startswith("note: ")
+    assert other in outcome.err

@@ -1,0 +1,125 @@
+"""Paths that speak for an answer: which they are, their support, and how they are told."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from interstellar.data.graph import KnowledgeGraph
+from interstellar.model import path_network
+from interstellar.model.path_network import PathNetwork
+from interstellar.tasks.explanation import Explainer, describe_path, list_facts
+from interstellar.tasks.prediction import Query, find_query
+from tests.tasks.small_predictors import draw_network, europe, graph_of, random_graph
+
+ARCHITECTURES = ("ComplEx", "PTransE-add", "RSN", "Chains")
+
+
+def explain_europe(subject: str, relation: str, answer: str) -> list[str]:
+    graph = europe()
+    explainer = Explainer(draw_network(graph), graph, length=2)
+    query = find_query(graph, subject=subject, relation=relation, object=None)
+
+    explanation = explainer.explain(query, graph.entities.id(answer))
+
+    return [describe_path(speaking.path, graph) for speaking in explanation.paths]
+
+
+def table_gradient(network: PathNetwork, path: np.ndarray) -> Tensor:
+    """Return the gradient of the last object's logit in all embeddings, by autograd alone."""
+    subjects, relations, objects = torch.from_numpy(path.astype(np.int64)).T
+    v = network.unroll(subjects.unsqueeze(0), relations.unsqueeze(0))[0, -1]
+    logit = v @ network.entities[objects[-1]]
+    tables = (network.entities, network.relations)
+    return torch.cat([part.flatten() for part in torch.autograd.grad(logit, tables)])
+
+
+def test_the_paths_are_those_of_the_graph_without_the_triplet_itself() -> None:
+    told = explain_europe("france", "locatedin", "europe")
+
+    assert told == ["france –neighbor→ spain –locatedin→ europe"]
+
+
+def test_inverses_are_told_by_the_arrow() -> None:
+    told = explain_europe("europe", "neighbor", "spain")
+
+    assert "europe ←locatedin– spain" in told
+    assert "europe ←locatedin– france –neighbor→ spain" in told
+    assert "europe ←locatedin– portugal ←neighbor– spain" in told
+
+
+def test_the_facts_of_a_path_stand_as_in_the_graph() -> None:
+    graph = europe()
+    located = graph.relations.id("locatedin") + len(graph.relations)
+    path = np.array([[graph.entities.id("europe"), located, graph.entities.id("spain")]], np.int32)
+
+    assert list_facts(path, graph) == [("spain", "locatedin", "europe")]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_support_is_the_cosine_of_the_gradients_in_the_tables(
+    architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = random_graph(n_entities=25, n_triplets=120)
+    network = draw_network(graph, architecture)
+    query, answer = Query(0, 1), 7
+
+    explanation = Explainer(network, graph, length=3).explain(query, answer)
+
+    monkeypatch.setattr(path_network, "look_up", lambda table, _, ids: table[ids])
+    own = table_gradient(network, np.array([[query.entity, query.relation, answer]]))
+    expected = [
+        torch.cosine_similarity(table_gradient(network, p.path), own, dim=0).item()
+        for p in explanation.paths
+    ]
+    assert len({len(p.path) for p in explanation.paths}) > 1
+    assert [p.support for p in explanation.paths] == pytest.approx(expected, abs=1e-5)
+    assert np.all(np.diff(expected) < 1e-4)
+
+
+def test_the_triplet_of_the_query_by_another_name_has_full_support() -> None:
+    graph = europe()
+    network = draw_network(graph)
+    with torch.no_grad():
+        network.relations[:] = network.relations[0]
+    explainer = Explainer(network, graph, length=1)
+    query = find_query(graph, subject="france", relation="locatedin", object=None)
+
+    explanation = explainer.explain(query, graph.entities.id("spain"))
+
+    [path] = explanation.paths
+    assert describe_path(path.path, graph) == "france –neighbor→ spain"
+    assert path.support > 0.3  # all but the embeddings of the relation are shared
+
+
+@pytest.mark.parametrize(
+    ("architecture", "reads_path"),
+    [("ComplEx", False), ("TransE", False), ("PTransE-add", True), ("RSN", True)],
+)
+def test_it_is_said_whether_the_network_reads_more_than_the_last_step(
+    architecture: str, reads_path: bool
+) -> None:
+    graph = europe()
+
+    assert Explainer(draw_network(graph, architecture), graph, length=3).reads_path is reads_path
+
+
+def test_an_answer_without_paths_has_none() -> None:
+    graph: KnowledgeGraph = europe()
+    explainer = Explainer(draw_network(graph), graph, length=1)
+
+    explanation = explainer.explain(
+        Query(graph.entities.id("italy"), 0), graph.entities.id("spain")
+    )
+
+    assert explanation.paths == ()
+    assert explanation.is_complete
+
+
+def test_names_that_break_lines_are_told_in_one() -> None:
+    graph = graph_of([("a\tb\nc", "r\n", "x" * 10_000)])
+
+    told = describe_path(graph.train[:1], graph)
+
+    assert told.startswith(r"a\tb\nc –r\n→ xxx")
+    assert len(told) < 200
