@@ -52,7 +52,8 @@ def main() -> None:
     print(f"targets: start ≤ {MOST_START}, in_process ≥ {LEAST_BATCH}")
     if arguments.json is not None:
         report = {"benchmark": "predict", "run": arguments.run and arguments.run.name}
-        arguments.json.write_text(json.dumps(report | {"figures": figures} | machine(), indent=2))
+        report |= {"figures": figures} | machine()
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 def parse_arguments() -> argparse.Namespace:

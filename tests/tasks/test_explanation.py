@@ -1,5 +1,7 @@
 """Paths that speak for an answer: which they are, their support, and how they are told."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +11,14 @@ from interstellar.data.graph import KnowledgeGraph
 from interstellar.model import path_network
 from interstellar.model.path_network import PathNetwork
 from interstellar.tasks.explanation import Explainer, describe_path, list_facts
+from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.prediction import Query, find_query
-from tests.tasks.small_predictors import draw_network, europe, graph_of, random_graph
+from interstellar.tasks.trained_run import open_run
+from interstellar.tasks.training_run import train_run
+from interstellar.training.experiment import Experiment
+from interstellar.training.presets import default_settings
+from interstellar.training.settings import with_changes
+from tests.tasks.small_predictors import CPU, draw_network, europe, graph_of, random_graph
 
 ARCHITECTURES = ("ComplEx", "PTransE-add", "RSN", "Chains")
 
@@ -123,3 +131,27 @@ def test_names_that_break_lines_are_told_in_one() -> None:
 
     assert told.startswith(r"a\tb\nc –r\n→ xxx")
     assert len(told) < 200
+
+
+def test_what_speaks_for_an_answer_is_the_rule_that_was_learnt(tmp_path: Path) -> None:
+    """Countries lie where their neighbours' regions lie: the only way to the answer in S2."""
+    settings = default_settings("link-prediction", "geography-S2")
+    settings = with_changes(settings, dim=32, max_epochs=20, batch_size=256, learning_rate=0.005)
+    experiment = Experiment(
+        data="geography-S2", architecture="PTransE-add", seed=0, settings=settings
+    )
+    train_run(experiment, tmp_path / "run", device=CPU)
+    trained = open_run(tmp_path / "run", CPU)
+    assert isinstance(trained.task, LinkPrediction)
+    graph = trained.task.graph
+    explainer = Explainer(trained.network, graph, length=3)
+
+    found = [explainer.explain(Query(s, r), o) for s, r, o in graph.test.tolist()]
+
+    neighbor, located = (graph.relations.id(name) for name in ("neighbor", "locatedin"))
+    rules = [(first, located, located) for first in (neighbor, neighbor + len(graph.relations))]
+    follows = [
+        [tuple(p.path[:, 1].tolist()) in rules for p in explanation.paths] for explanation in found
+    ]
+    assert np.mean([each[0] for each in follows]) > 0.9
+    assert np.mean([np.mean(each) for each in follows]) < 0.3

@@ -1,15 +1,17 @@
 """The best answers are those of a plain sort, however many queries are asked at once."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import with_inverses
 from interstellar.errors import DataError, SettingsError
-from interstellar.tasks.prediction import NOBODY, Predictor, Query, find_query
+from interstellar.tasks.prediction import NOBODY, Answers, Ids, Predictor, Query, find_query
 from tests.tasks.small_predictors import europe, predictor_of, random_graph
 
 
@@ -36,11 +38,15 @@ def answer_plainly(
     ][:k]
 
 
-def ask_all(graph: KnowledgeGraph) -> tuple[np.ndarray, np.ndarray]:
+def ask_all(graph: KnowledgeGraph) -> tuple[Ids, Ids]:
     """Return queries in both directions, some of them twice."""
     rows = with_inverses(graph.train[:30], len(graph.relations)).astype(np.int64)
     rows = np.concatenate([rows, rows[5:15]])
     return rows[:, 0], rows[:, 1]
+
+
+def gather(parts: list[Answers], name: str) -> npt.NDArray[Any]:
+    return np.concatenate([getattr(part, name) for part in parts])
 
 
 @pytest.mark.parametrize("with_known", [False, True])
@@ -79,12 +85,9 @@ def test_a_batch_in_small_chunks_gives_the_answers_of_one_by_one(
         for part in predictor.answer(entities[[place]], relations[[place]], k=5)
     ]
     assert len(parts) > 1
-    entities_of, probabilities_of = (
-        [np.concatenate([getattr(part, name) for part in some]) for some in (parts, one_by_one)]
-        for name in ("entities", "probabilities")
-    )
-    assert np.array_equal(*entities_of)
-    np.testing.assert_allclose(*probabilities_of, rtol=1e-5)
+    assert gather(parts, "entities").tolist() == gather(one_by_one, "entities").tolist()
+    expected = pytest.approx(gather(one_by_one, "probabilities"), rel=1e-5)
+    assert gather(parts, "probabilities") == expected
 
 
 def test_equal_logits_stand_in_the_order_of_their_ids() -> None:

@@ -6,6 +6,7 @@ given.
 
 `ranks` places the true objects of queries, `alignment` the true partners of entities, both in
 chunks (`chunks`) and in full float32 (`precision`). `metrics` sums ranks up; `auc_pr` needs none.
+`highest_logits` finds the best answers, `calibration` turns their logits into probabilities.
 
 Embeddings of two graphs become similarities (`similarity`, `rescoring`, `sinkhorn`), and these
 become ranks, lists of the nearest (`nearest`) or one partner for each (`hungarian`,
