@@ -62,6 +62,22 @@ def assert_refused(outcome: Outcome, *words: str) -> None:
         assert word in outcome.err
 
 
+def test_the_folder_of_a_search_is_refused_with_what_to_do(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    found = tmp_path / "found"
+    done = run_command(
+        capfd, "search", "--trials", "1", "--epochs", "1", "--dim", "4", "--out", found
+    )
+    assert done.code == 0
+
+    outcome = run_command(capfd, "predict", found, "--subject", "france", "--relation", "neighbor")
+
+    assert outcome.code == 2
+    assert "is the run of a search" in outcome.err
+    assert "--then-train" in outcome.err
+
+
 def test_missing_objects_are_answered_by_name(
     capfd: pytest.CaptureFixture[str], geography: Path
 ) -> None:

@@ -203,7 +203,9 @@ def test_without_json_a_person_reads_trials_and_the_winner(
 def test_every_strategy_ends_within_budget_with_a_trained_best(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, strategy: str
 ) -> None:
-    flags = ("--strategy", strategy, "--trials", 3, "--supernet-epochs", 2)
+    flags: list[object] = ["--strategy", strategy, "--trials", 3]
+    if strategy in ("darts", "one-shot"):
+        flags += ["--supernet-epochs", 2]
 
     found = run_command(capfd, *SEARCH, *flags, "--out", tmp_path / "run", "--json").json
 
@@ -225,7 +227,10 @@ def test_every_strategy_ends_within_budget_with_a_trained_best(
         (["--subspace", "P9"], "'P9' is not the name of a subspace"),
         (["--workers", "0"], "--workers"),
         (["--together", "0"], "--together"),
-        (["--supernet-epochs", "0"], "supernet_epochs is 0"),
+        (["--strategy", "darts", "--supernet-epochs", "0"], "supernet_epochs is 0"),
+        (["--supernet-epochs", "3"], "--supernet-epochs was given, but it is for darts"),
+        (["--strategy", "random", "--micro-epochs", "2"], "it is for hybrid"),
+        (["--together", "4", "--workers", "2"], "by 2 workers"),
         (["--macro-updates", "0"], "macro_updates is 0"),
         (["--micro-epochs", "-1"], "micro_epochs is -1"),
         (["--select", "accuracy"], "--select 'accuracy' is unknown"),

@@ -106,6 +106,10 @@ def search(
 
     budget = read_budget(trials, time)
     name = choose_strategy(strategy)
+    refuse_unused(strategy, "--macro-updates", ("hybrid",), is_given=macro_updates != 1)
+    refuse_unused(strategy, "--micro-epochs", ("hybrid",), is_given=micro_epochs != 1)
+    is_given = supernet_epochs is not None
+    refuse_unused(strategy, "--supernet-epochs", ("darts", "one-shot"), is_given=is_given)
     where = Workers(device=find_device(device), n=workers)
     given = GivenData.load(data, second, pairs, split)
     settings = change_settings(
@@ -250,6 +254,15 @@ def read_budget(trials: int | None, time: str | None, otherwise: int = PAPER_TRI
     return Budget(
         trials=otherwise if trials is None and seconds is None else trials, seconds=seconds
     )
+
+
+def refuse_unused(strategy: str, flag: str, meant: tuple[str, ...], *, is_given: bool) -> None:
+    """Raise for a flag of some strategies that was given with another."""
+    if is_given and strategy not in meant:
+        raise SettingsError(
+            f"{flag} was given, but it is for {' and '.join(meant)}, and the strategy is "
+            f"{strategy}. Leave it out."
+        )
 
 
 def choose_strategy(text: str) -> Any:

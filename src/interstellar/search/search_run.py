@@ -103,6 +103,7 @@ def search_run(
     run = find_search(search, out, workers.device) if is_resumed else None
     strategy = build_strategy(search)
     judge = Judge(search, workers.device, graph)
+    refuse_unused_together(search, judge, workers)
     facts = facts_of(judge.task.graph, judge.paths)
     known: dict[Architecture, Trial] = {}
     for path in reuse:
@@ -127,6 +128,23 @@ def search_run(
         finally:
             engine.close()
         return finish(run, journal, search, loop, strategy)
+
+
+def refuse_unused_together(search: SearchExperiment, judge: Judge, workers: Workers) -> None:
+    """Raise where trials are to be trained together that cannot be."""
+    n_together = search.plan.n_together
+    if n_together == 1:
+        return
+    if workers.n > 1:
+        raise SettingsError(
+            f"{n_together} trials were to be trained together and by {workers.n} workers, but one "
+            "program of several trials runs in one process. Give --together or --workers."
+        )
+    if not judge.can_train_together():
+        raise SettingsError(
+            f"{n_together} trials were to be trained together, but only small link prediction with "
+            "the full softmax can be. Leave --together out."
+        )
 
 
 def build_strategy(search: SearchExperiment) -> SearchStrategy:

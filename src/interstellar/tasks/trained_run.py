@@ -20,6 +20,7 @@ from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, build_network, task_for
 from interstellar.training.experiment import Experiment, read_experiment
+from interstellar.training.toml_tables import read_toml
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,7 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
         raise SettingsError(
             f"{path} has not finished training. Go on with `interstellar train … --resume`."
         )
+    refuse_search(run)
     experiment = read_experiment(run.experiment_file)
     task = task_for(load_graph(run))
     network = build_network(
@@ -62,6 +64,15 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
     )
     load_weights(network, run.weights_file, sha256=run.read_result().get("weights_sha256"))
     return TrainedRun(experiment, task, network.to(device))
+
+
+def refuse_search(run: RunFolder) -> None:
+    """Raise where a run is a search, which holds no trained network itself."""
+    if "search" in read_toml(run.experiment_file):
+        raise SettingsError(
+            f"{run.path} is the run of a search, which keeps no trained network. Train its winner: "
+            "go on with --resume --then-train and give RUN/final, or train with --architecture RUN."
+        )
 
 
 def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> None:
