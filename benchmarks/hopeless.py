@@ -1,7 +1,7 @@
 """What stopping hopeless trials saves, and what it costs.
 
 Replays the journals of faithful searches (`interstellar search --faithful`) under the rule of
-`search/hopeless.py`, in the order in which trials ended: which would have been stopped and when,
+`searching/hopeless.py`, in the order in which trials ended: which would have been stopped and when,
 how many validations that saves, and the regret: by how much the best score would be lower. (A
 strategy that learns would have been told the lower scores and gone elsewhere; with `--strategy
 random` the replay is exact.) `--shuffles N` also replays N other orders.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from interstellar.records.run_folder import RunFolder
-from interstellar.search.hopeless import bars, is_hopeless
+from interstellar.searching.hopeless import bars, is_hopeless
 
 Curve = list[float]
 

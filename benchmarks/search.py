@@ -17,15 +17,15 @@ from typing import Any
 import interstellar
 from interstellar.data.statistics import task_of
 from interstellar.device import find_device
-from interstellar.search.budget import Budget
-from interstellar.search.search_experiment import (
+from interstellar.searching.budget import Budget
+from interstellar.searching.search_experiment import (
     ANY,
     SearchExperiment,
     SearchPlan,
     StrategyName,
 )
-from interstellar.search.search_loop import SearchLoop
-from interstellar.search.search_run import Workers, build_strategy, search_run
+from interstellar.searching.search_loop import SearchLoop
+from interstellar.searching.search_run import Workers, build_strategy, search_run
 from interstellar.training.experiment import Experiment
 from interstellar.training.presets import search_settings
 

@@ -39,12 +39,12 @@ from interstellar.architecture.notation import code_text, from_code_text
 from interstellar.data.statistics import task_of
 from interstellar.device import find_device
 from interstellar.records.journal import Journal
-from interstellar.search.judge import Judge
-from interstellar.search.search_experiment import ANY, SearchExperiment, SearchPlan, StrategyName
-from interstellar.search.search_loop import MAX_REPEATS
-from interstellar.search.search_run import build_strategy
-from interstellar.search.strategy import FromScratch, Proposal, SearchStrategy
-from interstellar.search.works import to_plain, told_outcome
+from interstellar.searching.judge import Judge
+from interstellar.searching.search_experiment import ANY, SearchExperiment, SearchPlan, StrategyName
+from interstellar.searching.search_loop import MAX_REPEATS
+from interstellar.searching.search_run import build_strategy
+from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy
+from interstellar.searching.works import to_plain, told_outcome
 from interstellar.tasks.training_run import name_device
 from interstellar.training.experiment import Experiment
 from interstellar.training.presets import search_settings

@@ -24,6 +24,13 @@ def definitions(path: Path) -> Iterator[ast.FunctionDef | ast.ClassDef]:
             yield node
 
 
+def body_lines(node: ast.FunctionDef) -> int:
+    """Count the lines of what a function does: neither its arguments nor its docstring."""
+    begins_with_docstring = ast.get_docstring(node) is not None
+    first = node.body[1] if begins_with_docstring and len(node.body) > 1 else node.body[0]
+    return (node.end_lineno or 0) - first.lineno + 1
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_files_and_functions_stay_small_and_say_what_they_are(path: Path) -> None:
     text = path.read_text()
@@ -33,7 +40,7 @@ def test_files_and_functions_stay_small_and_say_what_they_are(path: Path) -> Non
     assert path.stem not in FORBIDDEN_STEMS
     for node in definitions(path):
         if isinstance(node, ast.FunctionDef) and "cli" not in path.parts:
-            assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, node.name
+            assert body_lines(node) < MAX_FUNCTION_LINES, node.name
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)

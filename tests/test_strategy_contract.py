@@ -8,14 +8,14 @@ import pytest
 
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace
-from interstellar.search.bayes import BayesSearch
-from interstellar.search.darts import DartsSearch
-from interstellar.search.hybrid import HybridSearch
-from interstellar.search.one_shot import OneShotSearch
-from interstellar.search.random_search import RandomSearch
-from interstellar.search.reinforce import ReinforceSearch
-from interstellar.search.strategy import FromScratch, Proposal, SearchStrategy, WithSharedWeights
-from tests.search.fake_judge import judge, score_by_hash, search
+from interstellar.searching.bayes import BayesSearch
+from interstellar.searching.darts import DartsSearch
+from interstellar.searching.hybrid import HybridSearch
+from interstellar.searching.one_shot import OneShotSearch
+from interstellar.searching.random_search import RandomSearch
+from interstellar.searching.reinforce import ReinforceSearch
+from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy, WithSharedWeights
+from tests.searching.fake_judge import judge, score_by_hash, search
 
 Builder = Callable[[SearchSpace, int], SearchStrategy]
 
@@ -155,7 +155,7 @@ def test_failures_among_successes_are_survived(build: Builder) -> None:
 
 def test_strategies_are_there_without_torch_and_until_bayes_is_built_without_optuna() -> None:
     names = "bayes", "darts", "hybrid", "one_shot", "random_search", "reinforce"
-    modules = ", ".join(f"interstellar.search.{name}" for name in names)
+    modules = ", ".join(f"interstellar.searching.{name}" for name in names)
     code = f"import sys, {modules}; print({{'torch', 'optuna'}} & set(sys.modules))"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

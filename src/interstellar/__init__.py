@@ -4,6 +4,9 @@
 >>> graph = ist.load("geography-S1")
 >>> len(graph.answers)
 5
+>>> model = ist.train(graph, "TransE", dim=8, epochs=1, progress=False)
+>>> len(model.predict(subject="france", relation="neighbor", k=3))
+3
 
 Names are imported when they are first used, so that `import interstellar` costs nothing.
 """
@@ -28,53 +31,79 @@ if TYPE_CHECKING:
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import WalkSettings
     from interstellar.tasks.embedding_export import export
+    from interstellar.tasks.run_prediction import Prediction
+    from interstellar.training.settings import TrainingSettings
+    from interstellar.workflow.alignment import Alignment
+    from interstellar.workflow.found import Found
+    from interstellar.workflow.model import Model
+    from interstellar.workflow.opening import open  # noqa: A004
+    from interstellar.workflow.searching import search, tune
+    from interstellar.workflow.training import train
 
 _MODULE_BY_NAME = {
+    "Alignment": "workflow.alignment",
     "Architecture": "architecture.architecture",
+    "Found": "workflow.found",
     "Graph": "data.graph",
     "GraphPair": "data.graph",
     "InterstellarError": "errors",
     "KnowledgeGraph": "data.graph",
     "Macro": "architecture.architecture",
     "Micro": "architecture.architecture",
+    "Model": "workflow.model",
     "PathTable": "paths.path_table",
+    "Prediction": "tasks.run_prediction",
     "SearchSpace": "architecture.search_space",
     "Split": "data.splitting",
+    "TrainingSettings": "training.settings",
     "WalkGraph": "paths.walk_graph",
     "WalkSettings": "paths.walk_settings",
     "canonical_form": "architecture.canonical_form",
     "draw_svg": "architecture.drawing",
     "export": "tasks.embedding_export",
     "load": "data.loading",
+    "open": "workflow.opening",
     "pairs_to_frame": "data.frames",
     "read_architecture": "architecture.notation",
     "sample_paths": "paths.biased_walk",
+    "search": "workflow.searching",
     "to_frame": "data.frames",
+    "train": "workflow.training",
+    "tune": "workflow.searching",
     "write_graph": "data.writing.any_form",
     "write_text": "data.writing.any_form",
 }
 
 __all__ = [
+    "Alignment",
     "Architecture",
+    "Found",
     "Graph",
     "GraphPair",
     "InterstellarError",
     "KnowledgeGraph",
     "Macro",
     "Micro",
+    "Model",
     "PathTable",
+    "Prediction",
     "SearchSpace",
     "Split",
+    "TrainingSettings",
     "WalkGraph",
     "WalkSettings",
     "canonical_form",
     "draw_svg",
     "export",
     "load",
+    "open",
     "pairs_to_frame",
     "read_architecture",
     "sample_paths",
+    "search",
     "to_frame",
+    "train",
+    "tune",
     "write_graph",
     "write_text",
 ]

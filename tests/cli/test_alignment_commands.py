@@ -1,17 +1,28 @@
 """`align` as a user meets it: files, numbers, refusals."""
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from pyarrow import parquet
 
 from interstellar.cli.app import run
+from interstellar.data.graph import GraphPair
+from interstellar.evaluation.threshold import Quality
+from interstellar.records.json_files import write_json
+from interstellar.records.run_folder import RunFolder
+from interstellar.tasks import iterated_alignment
+from interstellar.tasks.iterated_alignment import Proposal
+from interstellar.tasks.kept_graph import load_graph
 from tests.cli.run_command import run_command
 
 SMALL = ("--architecture", "RSN", "--dim", 16, "--batch-size", 256, "--epochs", 6)
 N = 80
+NO_PAIRS = np.empty((0, 2), dtype=np.int32)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -57,7 +68,8 @@ def test_the_file_holds_the_pairs_that_the_json_counts(
     assert found["pairs"] + found["unmatched"] == N
     assert (found["path"], found["decode"]) == (str(out), "sinkhorn")
     assert set(found["valid"]) == {"precision", "recall", "f1", "n"}
-    assert all(float(row[2]) >= found["threshold"] for row in rows if row[3] == "false")
+    lowest = found["threshold"] * (1 - 1e-6)  # a file has seven digits
+    assert all(float(row[2]) >= lowest for row in rows if row[3] == "false")
 
 
 @pytest.mark.parametrize("decode", ["cosine", "csls", "sinkhorn", "hungarian", "stable"])
@@ -103,14 +115,17 @@ def test_a_person_reads_how_many_pairs_there_are(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--decode", "best"], "--decode 'best' is unknown"),
-        (["--direction", "up"], "--direction 'up' is unknown. Choose first or second or both"),
-        (["--threshold", "high"], "--threshold 'high' is neither auto, none nor a number"),
+        (["--decode", "best"], "decode 'best' is unknown"),
+        (["--direction", "up"], "direction 'up' is unknown. Choose first, second or both"),
+        (["--threshold", "high"], "threshold 'high' is neither auto, none nor a number"),
         (["--threshold", "nan"], "not a number"),
         (["--top-k", "0"], "top_k is 0"),
         (["--top-k", "2", "--one-to-one"], "Choose --top-k or --one-to-one"),
         (["--top-k", "2", "--decode", "hungarian"], "Leave --top-k out"),
         (["--unmatched", "nowhere/alone.tsv"], "is not a folder"),
+        (["--iterate", "0"], "--iterate"),
+        (["--epochs", "3"], "Give iterate too"),
+        (["--iterate", "1", "--epochs", "0"], "--epochs"),
     ],
 )
 def test_flags_that_cannot_work_exit_2_in_one_line_and_write_nothing(
@@ -154,3 +169,78 @@ def test_an_unfinished_run_is_refused_with_advice(
 
     assert outcome.code == 2
     assert "--resume" in outcome.err
+
+
+@pytest.fixture
+def well_aligned(aligned: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(aligned, tmp_path / "run"))
+
+
+def test_rounds_train_on_and_leave_only_given_pairs_known(
+    capfd: pytest.CaptureFixture[str],
+    well_aligned: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "pairs.tsv"
+    monkeypatch.setattr(iterated_alignment, "propose_seeds", propose_test_pairs)
+    command = ("align", well_aligned, "--out", out, "--iterate", 2, "--epochs", 1)
+
+    outcome = run_command(capfd, *command, "--json")
+    again = run_command(capfd, *command, "--json")
+
+    found = outcome.json
+    assert [(r["round"], r["proposed"]) for r in found["rounds"]] == [(0, 0), (1, 5)]
+    assert set(found["rounds"][1]) >= {"right_on_valid", "valid", "seconds", "threshold"}
+    assert found["stopped"] == "no new pair was found"
+    assert "stopped after round 1: no new pair was found" in outcome.err
+    assert "epoch 1: " in outcome.err
+    assert found["known"] == sum(row[3] == "true" for row in read_pairs(out)) == round(0.3 * N)
+    assert again.json == found
+    assert "epoch 1: " not in again.err
+
+
+def propose_test_pairs(graph: GraphPair, *_: object, **_others: object) -> Proposal:
+    """Propose five pairs, whatever the network says: it has learnt next to nothing."""
+    valid = Quality.of(n_right=1, n_given=1, n_true=1)
+    return Proposal(pairs=graph.test[:5], threshold=0.5, valid=valid)
+
+
+def test_a_run_without_sure_pairs_is_aligned_as_it_is(
+    capfd: pytest.CaptureFixture[str],
+    well_aligned: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nothing = replace(propose_test_pairs(graph_of(well_aligned)), pairs=NO_PAIRS)
+    monkeypatch.setattr(iterated_alignment, "propose_seeds", lambda *_, **__: nothing)
+    plain, iterated = tmp_path / "plain.tsv", tmp_path / "iterated.tsv"
+
+    run_command(capfd, "align", well_aligned, "--out", plain)
+    outcome = run_command(capfd, "align", well_aligned, "--out", iterated, "--iterate", 2)
+
+    assert outcome.code == 0
+    assert "best_round  0" in outcome.out
+    assert iterated.read_text() == plain.read_text()
+
+
+def test_rounds_with_other_epochs_are_refused_in_one_line(
+    capfd: pytest.CaptureFixture[str], well_aligned: Path, tmp_path: Path
+) -> None:
+    command = ("align", well_aligned, "--out", tmp_path / "pairs.tsv", "--iterate", 1)
+    folder = well_aligned / "iterations"
+    folder.mkdir()
+    settings = {"epochs": 7, "decoding": "csls", "least_precision": 0.9}
+    write_json(folder / "settings.json", settings, kind="iteration settings", version=1)
+
+    outcome = run_command(capfd, *command, "--epochs", 2)
+
+    assert outcome.code == 2
+    assert "begun with epochs = 7, and now 2 is asked for" in outcome.err
+    assert not (tmp_path / "pairs.tsv").exists()
+
+
+def graph_of(path: Path) -> GraphPair:
+    graph = load_graph(RunFolder.open(path))
+    assert isinstance(graph, GraphPair)
+    return graph

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from interstellar.cli.app import run
-from interstellar.search.judge import Judge
+from interstellar.searching.judge import Judge
 from tests.cli.run_command import run_command
 
 TINY = ("--dim", 8, "--epochs", 2, "--architectures", 6, "--device", "cpu")
@@ -38,7 +38,7 @@ def as_it_was() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="module")
 def few_resamples() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("interstellar.search.rank_correlation.N_RESAMPLES", 50)
+        patch.setattr("interstellar.searching.rank_correlation.N_RESAMPLES", 50)
         yield
 
 

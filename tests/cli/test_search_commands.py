@@ -18,7 +18,7 @@ from interstellar.training import presets
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import with_changes
 from tests.cli.run_command import run_command
-from tests.search.fake_workbench import events_of, lasting
+from tests.searching.fake_workbench import events_of, lasting
 
 SMALL = ("--epochs", 2, "--dim", 8, "--seed", 1)
 SEARCH = ("search", "geography-S3", *SMALL)
@@ -45,7 +45,7 @@ KILLING_PROGRAM = """
 import json, os, random, signal, sys, time
 import torch
 from interstellar.cli.app import run
-import interstellar.search.search_run, interstellar.training.presets
+import interstellar.searching.search_run, interstellar.training.presets
 
 torch.set_num_threads(1)
 folder, n_kills, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
@@ -222,18 +222,18 @@ def test_every_strategy_ends_within_budget_with_a_trained_best(
         (["--time", "-5m"], "--time '-5m' is not a time"),
         (["--time", "0s"], "the time is 0 s"),
         (["--time", "soon"], "--time 'soon' is not a time"),
-        (["--strategy", "evolution"], "--strategy 'evolution' is unknown. Choose hybrid, random"),
-        (["--strategy", "tune"], "--strategy 'tune' is unknown"),
+        (["--strategy", "evolution"], "strategy 'evolution' is unknown. Choose hybrid, random"),
+        (["--strategy", "tune"], "strategy 'tune' is unknown"),
         (["--subspace", "P9"], "'P9' is not the name of a subspace"),
         (["--workers", "0"], "--workers"),
         (["--together", "0"], "--together"),
         (["--strategy", "darts", "--supernet-epochs", "0"], "supernet_epochs is 0"),
-        (["--supernet-epochs", "3"], "--supernet-epochs was given, but it is for darts"),
+        (["--supernet-epochs", "3"], "supernet_epochs was given, but it is for darts"),
         (["--strategy", "random", "--micro-epochs", "2"], "it is for hybrid"),
         (["--together", "4", "--workers", "2"], "by 2 workers"),
         (["--macro-updates", "0"], "macro_updates is 0"),
         (["--micro-epochs", "-1"], "micro_epochs is -1"),
-        (["--select", "accuracy"], "--select 'accuracy' is unknown"),
+        (["--select", "accuracy"], "select 'accuracy' is unknown"),
         (["--precision", "mixed", "--device", "cpu"], "precision is mixed"),
         (["--dim", "7"], "dim is 7"),
         (["--epochs", "0"], "max_epochs is 0"),

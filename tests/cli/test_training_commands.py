@@ -225,7 +225,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_traceback(
     ("arguments", "words"),
     [
         (["train", "geography-S1"], "no architecture was given"),
-        ([*GEOGRAPHY, "--preset", "best"], "--preset 'best' is unknown"),
+        ([*GEOGRAPHY, "--preset", "best"], "preset 'best' is unknown"),
         (["train", "geography-S1", "--preset", "paper"], "geography-S1"),
         (["train", "geography-S1", "--architecture", "TransX"], "'TransX'"),
         (["train", "nowhere.tsv", "--architecture", "TransE"], "nowhere.tsv"),
@@ -233,7 +233,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_traceback(
         ([*GEOGRAPHY, "--epochs", "0"], "max_epochs is 0"),
         ([*GEOGRAPHY, "--dropout", "1"], "dropout is 1.0"),
         ([*GEOGRAPHY, "--learning-rate", "nan"], "learning_rate is nan"),
-        ([*GEOGRAPHY, "--precision", "half"], "--precision 'half' is unknown"),
+        ([*GEOGRAPHY, "--precision", "half"], "precision 'half' is unknown"),
         ([*GEOGRAPHY, "--negatives", "0"], "n_negatives is 0"),
         ([*GEOGRAPHY, "--seed", "-1"], "seed is -1"),
         ([*GEOGRAPHY, "--settings", "no.toml"], "no.toml"),
@@ -311,12 +311,12 @@ def test_resuming_with_another_set_is_refused_with_the_difference(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--split", "train"], "--split 'train' is unknown. Choose valid or test"),
-        (["--decode", "best"], "--decode 'best' is unknown. Choose cosine or csls or sinkhorn"),
-        (["--candidates", "some"], "--candidates 'some' is unknown"),
+        (["--split", "train"], "split 'train' is unknown. Choose valid or test"),
+        (["--decode", "best"], "decode 'best' is unknown. Choose cosine, csls, sinkhorn"),
+        (["--candidates", "some"], "candidates 'some' is unknown"),
         (["--decode", "csls"], "Leave them out"),
         (["--decode", "stable"], "Leave them out"),
-        (["--decode", "all"], "Leave it out"),
+        (["--decode", "all"], "which has one graph"),
     ],
 )
 def test_evaluating_in_a_way_that_does_not_exist_is_refused(

@@ -31,6 +31,15 @@ def test_a_misspelled_name_is_answered_with_the_nearest(name: str) -> None:
         find_name(COUNTRIES, name, kind="entity")
 
 
+@pytest.mark.parametrize("name", ["stars", "Stars"])
+def test_the_last_part_of_a_web_address_is_answered_with_the_whole(name: str) -> None:
+    relations = ["http://a.org/film/stars", "http://a.org/film#starsIn", "http://a.org/costars"]
+
+    sentence = describe_unknown(Vocabulary(relations), name, kind="relation")
+
+    assert 'Did you mean "http://a.org/film/stars"?' in sentence
+
+
 def test_names_of_another_case_are_named_and_kept_apart() -> None:
     sentence = describe_unknown(COUNTRIES, "italy", kind="entity")
 

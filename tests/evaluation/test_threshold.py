@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.evaluation.threshold import Quality, choose_threshold
+from interstellar.evaluation.threshold import (
+    Quality,
+    choose_precise_threshold,
+    choose_threshold,
+)
 
 PREDICTIONS = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=12)
 
@@ -27,6 +31,29 @@ def test_no_threshold_has_a_higher_f1_and_no_lower_one_the_same(
         kept = [is_right for value, is_right in predictions if value >= tried]
         f1[tried] = 2 * sum(kept) / (len(kept) + n_true)
     assert threshold == min(tried for tried in f1 if f1[tried] == max(f1.values()))
+
+
+@given(predictions=PREDICTIONS, precision=st.sampled_from([0.25, 0.5, 0.75, 1.0]))
+def test_the_lowest_threshold_that_is_precise_enough_is_found(
+    predictions: list[tuple[int, bool]], precision: float
+) -> None:
+    threshold = choose_precise_threshold(
+        np.array([float(value) for value, _ in predictions]),
+        np.array([is_right for _, is_right in predictions]),
+        precision=precision,
+    )
+
+    precise = []
+    for tried in {value for value, _ in predictions}:
+        kept = [is_right for value, is_right in predictions if value >= tried]
+        precise += [tried] if sum(kept) >= precision * len(kept) else []
+    assert threshold == min(precise, default=np.inf)
+
+
+def test_without_partners_no_threshold_is_precise() -> None:
+    nothing = np.empty(0), np.empty(0, dtype=np.bool_)
+
+    assert choose_precise_threshold(*nothing, precision=0.5) == np.inf
 
 
 def test_without_partners_nothing_is_left_out() -> None:

@@ -67,3 +67,36 @@ def test_what_exists_and_what_has_no_place_is_refused(tmp_path: Path) -> None:
         pass
     with pytest.raises(SettingsError, match="is a folder"), replacing_file(tmp_path):
         pass
+
+
+TOO_LONG = 300 * "x"
+
+
+def test_a_file_that_the_system_refuses_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(SettingsError, match=r"x cannot be made \(File name too long\)"),
+        replacing_file(tmp_path / TOO_LONG) as file,
+    ):
+        file.write(b"all of it")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_the_system_refuses_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+
+    with (
+        pytest.raises(SettingsError, match=r"folder cannot be made \(Permission denied\)"),
+        new_folder(tmp_path / "folder"),
+    ):
+        pass
+
+
+def test_what_the_writer_fails_at_keeps_its_own_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="disk is full"), replacing_file(tmp_path / "file"):
+        raise OSError(28, "the disk is full")

@@ -4,15 +4,18 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import torch
 
 from interstellar.data.triplets import no_triplets
 from interstellar.evaluation import calibration
-from interstellar.tasks import run_calibration
+from interstellar.records.run_folder import RunFolder
+from interstellar.tasks import run_calibration, training_run
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.run_calibration import find_temperature, measure_run_reliability
+from interstellar.tasks.run_prediction import open_predictor
 from interstellar.tasks.splits import Split
 from interstellar.tasks.trained_run import TrainedRun, open_run
 from interstellar.tasks.training_run import train_run
@@ -23,15 +26,16 @@ from interstellar.training.settings import with_changes
 CPU = torch.device("cpu")
 
 
+def experiment(data: str = "synthetic:entities=60") -> Experiment:
+    task = "entity-alignment" if "alignment" in data else "link-prediction"
+    settings = with_changes(default_settings(task, "a small set"), dim=8, max_epochs=2)
+    return Experiment(data=data, architecture="ComplEx", seed=0, settings=settings)
+
+
 @pytest.fixture(scope="module")
 def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    settings = default_settings("link-prediction", "a small set")
-    settings = with_changes(settings, dim=8, max_epochs=2)
-    experiment = Experiment(
-        data="synthetic:entities=60", architecture="ComplEx", seed=0, settings=settings
-    )
-    train_run(experiment, out, device=CPU)
+    train_run(experiment(), out, device=CPU)
     return out
 
 
@@ -51,6 +55,40 @@ def open_task(run: Path) -> tuple[LinkPrediction, TrainedRun]:
 def find(run: Path) -> float | None:
     task, trained = open_task(run)
     return find_temperature(run, task, trained.network)
+
+
+def test_training_leaves_the_temperature_that_predicting_would_fit(
+    trained_once: Path, run: Path
+) -> None:
+    kept = json.loads((trained_once / "calibration.json").read_text())
+
+    assert kept["temperature"] == pytest.approx(find(run), rel=1e-4)
+    assert kept["weights_sha256"] == RunFolder.open(run).read_result()["weights_sha256"]
+
+
+def test_a_run_killed_before_its_temperature_is_whole_and_fits_it_at_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(training_run, "find_temperature", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(experiment(), out, device=CPU)
+
+    resumed = train_run(experiment(), out, device=CPU, is_resumed=True)
+
+    assert resumed == RunFolder.open(out).read_result()
+    assert not (out / "calibration.json").exists()
+    assert open_predictor(out, CPU).temperature == find(out) is not None
+
+
+def test_an_alignment_has_no_temperature(tmp_path: Path) -> None:
+    train_run(experiment("synthetic-alignment:entities=60"), tmp_path / "run", device=CPU)
+
+    assert not (tmp_path / "run" / "calibration.json").exists()
 
 
 def test_it_is_fitted_once_and_then_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

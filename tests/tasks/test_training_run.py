@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
@@ -127,6 +128,72 @@ def test_a_run_stopped_at_any_step_and_resumed_is_the_run_that_was_never_stopped
     assert weights_of(out) == weights_of(tmp_path / "whole")
     assert lasting(resumed) == lasting(whole)
     assert {"stopped", "resumed"} <= set(events_of(out))
+
+
+def parameters_of(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "weights.safetensors")
+
+
+def started_of(out: Path) -> dict[str, object]:
+    return next(e for e in RunFolder.open(out).read_events() if e["event"] == "started")
+
+
+@pytest.mark.parametrize("data", ["synthetic:entities=60", "synthetic-alignment:entities=60"])
+def test_a_run_begins_from_the_parameters_it_is_given(tmp_path: Path, data: str) -> None:
+    result = train_run(experiment(data), tmp_path / "before", device=CPU)
+    asked = experiment(data)
+    asked = replace(asked, settings=with_changes(asked.settings, learning_rate=1e-12, l2=0.0))
+    before = parameters_of(tmp_path / "before")
+
+    train_run(asked, tmp_path / "after", device=CPU, initial=before)
+
+    after = parameters_of(tmp_path / "after")
+    assert all(torch.allclose(before[name], after[name], atol=1e-6) for name in before)
+    assert started_of(tmp_path / "after")["initial_sha256"] == result["weights_sha256"]
+    assert "initial_sha256" not in started_of(tmp_path / "before")
+
+
+@pytest.mark.parametrize("data", ["synthetic:entities=60", "synthetic-alignment:entities=60"])
+@pytest.mark.parametrize("n_steps", [1, 75])
+def test_a_run_begun_from_parameters_and_killed_is_the_run_that_was_never_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, n_steps: int
+) -> None:
+    train_run(experiment(data), tmp_path / "before", device=CPU)
+    initial = parameters_of(tmp_path / "before")
+    whole = train_run(experiment(data), tmp_path / "whole", device=CPU, initial=initial)
+    out = tmp_path / "run"
+    stop = Stop(n_steps, KeyboardInterrupt())
+    with monkeypatch.context() as patch:
+        patch.setattr(training_run.Keeper, "save", lambda _: None)  # as kill -9 leaves it
+        with pytest.raises(KeyboardInterrupt):
+            train_run(experiment(data), out, device=CPU, initial=initial, on_step=stop)
+
+    resumed = train_run(experiment(data), out, device=CPU, initial=initial, is_resumed=True)
+
+    assert weights_of(out) == weights_of(tmp_path / "whole")
+    assert lasting(resumed) == lasting(whole)
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_resuming_from_other_parameters_is_refused(tmp_path: Path, is_given: bool) -> None:
+    train_run(experiment(), tmp_path / "before", device=CPU)
+    initial = parameters_of(tmp_path / "before")
+    other = {name: 2 * tensor for name, tensor in initial.items()} if is_given else None
+    stop = Stop(3, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        train_run(experiment(), tmp_path / "run", device=CPU, initial=initial, on_step=stop)
+
+    with pytest.raises(SettingsError, match="initial_sha256 was"):
+        train_run(experiment(), tmp_path / "run", device=CPU, initial=other, is_resumed=True)
+
+
+def test_parameters_of_another_network_are_an_error_of_the_caller(tmp_path: Path) -> None:
+    train_run(experiment(), tmp_path / "before", device=CPU)
+    initial = parameters_of(tmp_path / "before")
+    initial["relations"] = initial["relations"][:1]  # would be spread over all rows
+
+    with pytest.raises(AssertionError):
+        train_run(experiment(), tmp_path / "run", device=CPU, initial=initial)
 
 
 def test_an_interrupt_between_training_and_the_result_loses_nothing(

@@ -1,17 +1,17 @@
 """`interstellar align`: the whole alignment of two graphs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interstellar.cli.experiment_options import stop_on_sigterm
 from interstellar.cli.output import AsJson, Seed, print_fields, print_json
 from interstellar.cli.path_commands import Device
-from interstellar.cli.training_commands import choose
-from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interstellar.tasks.whole_alignment import AlignmentSettings
+    from interstellar.tasks.iterated_alignment import IteratedRun
+    from interstellar.workflow.alignment import Alignment
 
 
 def align(
@@ -42,6 +42,16 @@ def align(
     unmatched: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write who has no partner.")
     ] = None,
+    iterate: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="First train on in up to N rounds, sure pairs added as seeds."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of a round of --iterate, at most so many."),
+    ] = None,
     seed: Seed = 0,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -49,83 +59,61 @@ def align(
     """Align all entities of two graphs and write the pairs with their scores.
 
     Known pairs are taken as given and flagged; all other entities are aligned with each other.
+    Rounds of `--iterate` are kept in RUN/iterations; the same command again goes on with them.
 
     Examples: `interstellar align run --out pairs.tsv`,
     `interstellar align run --out pairs.parquet --decode csls --top-k 10 --threshold none`,
-    `interstellar align run --out pairs.tsv --one-to-one --unmatched alone.tsv`.
+    `interstellar align run --out pairs.tsv --one-to-one --unmatched alone.tsv`,
+    `interstellar align run --out pairs.tsv --iterate 3`.
     """
-    from interstellar.device import find_device
-    from interstellar.tasks.alignment_file import (
-        refuse_unwritable,
-        write_alignment,
-        write_unmatched,
-    )
-    from interstellar.tasks.entity_alignment import EntityAlignment
-    from interstellar.tasks.trained_run import open_run
-    from interstellar.tasks.whole_alignment import KEEP_ALL, align
+    from interstellar.data.graph import GraphPair
+    from interstellar.tasks.alignment_file import refuse_unwritable
+    from interstellar.workflow import opening
 
-    settings = read_settings(decode, top_k, one_to_one, threshold, direction)
-    trained = open_run(run, find_device(device))
-    task = trained.task
-    if not isinstance(task, EntityAlignment):
-        raise SettingsError(
-            f"{run} is a run of link prediction, which has one graph. "
-            "Give a run that was trained on two graphs, or use `interstellar predict`."
-        )
+    stop_on_sigterm()
+    model = opening.open(run, device=device)
     for path in (out, unmatched):
-        if path is not None:
-            refuse_unwritable(task.graph, path)
-    first, second = task.tables(trained.network.subjects)
-    alignment = align(task.graph, first, second, settings, seed=seed)
-    write_alignment(alignment, task.graph, out)
-    if unmatched is not None:
-        write_unmatched(alignment, task.graph, unmatched)
+        if path is not None and isinstance(model.graph, GraphPair):
+            refuse_unwritable(model.graph, path)
+    alignment = model.align(
+        decode=decode,
+        top_k=top_k,
+        one_to_one=one_to_one,
+        threshold=threshold,
+        direction=direction,
+        iterate=iterate,
+        epochs=epochs,
+        seed=seed,
+    )
+    alignment.save(out, unmatched=unmatched)
+    show_alignment(alignment, out, as_json=as_json)
+
+
+def show_alignment(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
+    """Print how many pairs there are, and how good they are on what was held out."""
     fields = {
-        "pairs": len(alignment.pairs),
-        "known": int(alignment.is_known.sum()),
-        "unmatched": len(alignment.unmatched),
+        "pairs": len(alignment),
+        "known": int(alignment.whole.is_known.sum()),
+        "unmatched": len(alignment.whole.unmatched),
         "path": str(out),
-        "decode": str(settings.decoding),
-        "direction": str(settings.asking),
-        "threshold": None if alignment.threshold == KEEP_ALL else alignment.threshold,
+        "decode": str(alignment.settings.decoding),
+        "direction": str(alignment.settings.asking),
+        "threshold": alignment.threshold,
     }
     qualities = {"valid": alignment.valid.as_dict(), "test": alignment.test.as_dict()}
+    iterated = alignment.iterated
     if as_json:
-        print_json(fields | qualities)
+        print_json(fields | qualities | ({} if iterated is None else describe_rounds(iterated)))
         return
-    print_fields(fields)
+    print_fields(fields if iterated is None else fields | {"best_round": iterated.best_round})
     for name, quality in qualities.items():
         print_fields({name: ", ".join(f"{key} {value:.4g}" for key, value in quality.items())})
 
 
-def read_settings(
-    decode: str, top_k: int | None, one_to_one: bool, threshold: str, direction: str
-) -> "AlignmentSettings":
-    """Return what kind of alignment the flags ask for."""
-    from interstellar.evaluation.similarity import Decoding
-    from interstellar.tasks.whole_alignment import AlignmentSettings, Asking
-
-    return AlignmentSettings(
-        decoding=Decoding(choose("decode", decode, Decoding)),
-        top_k=top_k,
-        is_one_to_one=one_to_one,
-        asking=Asking(choose("direction", direction, Asking)),
-        threshold=parse_threshold(threshold),
-    )
-
-
-def parse_threshold(text: str) -> float | None:
-    """Return the threshold that a flag names: None for one to be chosen."""
-    from interstellar.tasks.whole_alignment import KEEP_ALL
-
-    match text:
-        case "auto":
-            return None
-        case "none":
-            return KEEP_ALL
-    try:
-        return float(text)
-    except ValueError as error:
-        raise SettingsError(
-            f"--threshold {text!r} is neither auto, none nor a number. Choose one of these."
-        ) from error
+def describe_rounds(iterated: "IteratedRun") -> dict[str, Any]:
+    """Return the rounds as the JSON object has them."""
+    return {
+        "rounds": [found.as_dict() for found in iterated.rounds],
+        "best_round": iterated.best_round,
+        "stopped": iterated.stopped,
+    }

@@ -20,6 +20,7 @@ from interstellar.cli import (
     reproduce_commands,
     search_commands,
     training_commands,
+    update_commands,
 )
 from interstellar.errors import InterstellarError
 
@@ -45,6 +46,7 @@ app.command("train", no_args_is_help=True)(training_commands.train)
 app.command("search", no_args_is_help=True)(search_commands.search)
 app.command("tune", no_args_is_help=True)(search_commands.tune)
 app.command("evaluate", no_args_is_help=True)(training_commands.evaluate)
+app.command("update", no_args_is_help=True)(update_commands.update)
 app.command("predict", no_args_is_help=True)(prediction_commands.predict)
 app.command("align", no_args_is_help=True)(alignment_commands.align)
 app.command("export", no_args_is_help=True)(export_commands.export_embeddings)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from interstellar.cli.experiment_options import read_architecture_option
 from interstellar.cli.output import AsJson, print_fields, print_json, report, say
 
 
@@ -67,8 +66,9 @@ def show(
         to_json,
     )
     from interstellar.records.safe_files import replacing_file
+    from interstellar.workflow.written_architecture import read_written
 
-    point = read_architecture(read_architecture_option(architecture))
+    point = read_architecture(read_written(architecture))
     canonical = canonical_form(point)
     if svg is not None:
         with replacing_file(svg) as file:

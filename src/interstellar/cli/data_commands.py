@@ -119,7 +119,8 @@ def check_data(
         if not faults:
             say(f"{data}: no faults.")
     if faults:
-        raise InputError(f"{data} has {len(faults):,} faults. Mend them and check again.")
+        noun = "fault" if len(faults) == 1 else "faults"
+        raise InputError(f"{data} has {len(faults):,} {noun}. Mend and check again.")
 
 
 @app.command("fetch", no_args_is_help=True)
@@ -187,19 +188,10 @@ def convert(
 
 
 def parse_split(text: str | None) -> "Split | None":
-    """Return the shares written as 90/5/5 or 0.9/0.05/0.05."""
-    from interstellar.data.splitting import Split
+    """Return the shares that a flag gives, if it is given."""
+    from interstellar.data import splitting
 
-    if text is None:
-        return None
-    try:
-        train, valid, test = (float(part) for part in text.split("/"))
-    except ValueError:
-        raise SettingsError(
-            f"--split {text!r} is not three numbers. Write shares such as 90/5/5."
-        ) from None
-    total = 100 if train + valid + test > 1.5 else 1
-    return Split(train=train / total, valid=valid / total, test=test / total)
+    return None if text is None else splitting.parse_split(text)
 
 
 def print_counts(counts: dict[str, Any]) -> None:

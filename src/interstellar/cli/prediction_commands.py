@@ -11,8 +11,7 @@ from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
     from interstellar.tasks.answer_file import FileOutcome
-    from interstellar.tasks.explanation import Explanation
-    from interstellar.tasks.run_prediction import Prediction, RunPredictor
+    from interstellar.tasks.run_prediction import NamedExplanation, Prediction
 
 N_PATHS_SHOWN = 3
 N_PATHS_LISTED = 100
@@ -54,37 +53,38 @@ def predict(
     `interstellar predict run --relation locatedin --object europe -k 5 --explain`,
     `interstellar predict run --queries queries.tsv --out answers.tsv`.
     """
-    from interstellar.device import find_device
-    from interstellar.tasks.run_prediction import open_predictor
+    from interstellar.workflow import opening
 
     names = {"subject": subject, "relation": relation, "object": object_}
     if queries is None and out is None:
         refuse_half_query(names)
     else:
         refuse_mixed(queries, out, names, explain=explain)
-    predictor = open_predictor(run, find_device(device))
+    model = opening.open(run, device=device)
+    predictor = model.predictor
     if predictor.temperature is None:
         report("note: no validation triplets, so probabilities are those of the bare softmax.")
     if queries is not None and out is not None:
-        answer_by_file(predictor, queries, out, k=k, with_known=with_known, as_json=as_json)
+        outcome = model.predict_file(queries, out, k=k, with_known=with_known)
+        show_outcome(outcome, out, as_json=as_json)
         return
     assert relation is not None
-    found = predictor.predict(
+    found = model.predict(
         subject=subject,
         relation=relation,
         object=object_,
         k=k,
         with_known=with_known,
-        is_explained=explain,
+        explain=explain,
     )
     for sentence in predictor.list_lookalikes(
         entities=tuple(name for name in (subject, object_) if name is not None), relation=relation
     ):
         report(f"note: {sentence}")
     if as_json:
-        print_json(describe_all(found, predictor, names))
+        print_json(describe_all(found, predictor.temperature, names))
     else:
-        show_all(found, predictor)
+        show_all(found)
 
 
 def refuse_half_query(names: dict[str, str | None]) -> None:
@@ -111,21 +111,8 @@ def refuse_mixed(
         )
 
 
-def answer_by_file(
-    predictor: "RunPredictor",
-    queries: Path,
-    out: Path,
-    *,
-    k: int,
-    with_known: bool,
-    as_json: bool,
-) -> None:
-    """Answer a file of queries, and say what could not be."""
-    from interstellar.tasks.answer_file import answer_file
-
-    outcome = answer_file(
-        predictor.predictor, predictor.graph, queries, out, k=k, with_known=with_known
-    )
+def show_outcome(outcome: "FileOutcome", out: Path, *, as_json: bool) -> None:
+    """Print how many queries of a file were answered, and which could not be."""
     counts = {"queries": outcome.n_queries, "answers": outcome.n_answers, "path": str(out)}
     show_faults(outcome)
     if as_json:
@@ -145,37 +132,31 @@ def show_faults(outcome: "FileOutcome") -> None:
 
 
 def describe_all(
-    found: list["Prediction"], predictor: "RunPredictor", names: dict[str, str | None]
+    found: list["Prediction"], temperature: float | None, names: dict[str, str | None]
 ) -> dict[str, Any]:
     """Return the answers to one query as JSON holds them."""
     answers = []
     for answer in found:
         facts = {
             "entity": answer.entity,
-            "score": answer.logit,
+            "score": answer.score,
             "rank": answer.rank,
             "probability": answer.probability,
             "known": answer.is_known,
         }
         if answer.explanation is not None:
-            facts |= describe_paths(answer.explanation, predictor)
+            facts |= describe_paths(answer.explanation)
         answers.append(facts)
-    whole = {"query": names, "answers": answers, "temperature": predictor.temperature}
-    is_explained = any(answer.explanation is not None for answer in found)
-    return whole | ({"reads_path": predictor.explainer.reads_path} if is_explained else {})
+    whole = {"query": names, "answers": answers, "temperature": temperature}
+    explanations = [answer.explanation for answer in found if answer.explanation is not None]
+    return whole | ({"reads_path": explanations[0].reads_path} if explanations else {})
 
 
-def describe_paths(explanation: "Explanation", predictor: "RunPredictor") -> dict[str, Any]:
+def describe_paths(explanation: "NamedExplanation") -> dict[str, Any]:
     """Return the paths that speak for an answer as JSON holds them."""
-    from interstellar.tasks.explanation import describe_path, list_facts
-
     paths = [
-        {
-            "path": describe_path(speaking.path, predictor.graph),
-            "support": speaking.support,
-            "triplets": list_facts(speaking.path, predictor.graph),
-        }
-        for speaking in explanation.paths[:N_PATHS_LISTED]
+        {"path": str(path), "support": path.support, "triplets": path.triplets}
+        for path in explanation.paths[:N_PATHS_LISTED]
     ]
     return {
         "paths": paths,
@@ -184,7 +165,7 @@ def describe_paths(explanation: "Explanation", predictor: "RunPredictor") -> dic
     }
 
 
-def show_all(found: list["Prediction"], predictor: "RunPredictor") -> None:
+def show_all(found: list["Prediction"]) -> None:
     """Print the answers to one query, each with its paths if these were asked for."""
     from interstellar.data.spelling import quote
 
@@ -196,24 +177,21 @@ def show_all(found: list["Prediction"], predictor: "RunPredictor") -> None:
         probability = "" if answer.probability is None else f"{answer.probability:.4f}"
         shown = quote(answer.entity)[1:-1]
         known = "known" if answer.is_known else ""
-        rows.append([str(answer.rank), shown, f"{answer.logit:.4f}", probability, known])
+        rows.append([str(answer.rank), shown, f"{answer.score:.4f}", probability, known])
     print_rows(rows)
-    explanations = [answer for answer in found if answer.explanation is not None]
-    if explanations:
-        show_paths(explanations, predictor)
-
-
-def show_paths(found: list["Prediction"], predictor: "RunPredictor") -> None:
-    """Print the paths with the most support for each answer."""
-    from interstellar.data.spelling import quote
-    from interstellar.tasks.explanation import describe_path
-
     for answer in found:
-        assert answer.explanation is not None
-        paths = answer.explanation.paths
-        more = "" if answer.explanation.is_complete else " or more"
-        say(f"\n{quote(answer.entity)[1:-1]}: {len(paths):,}{more} paths lead to it")
-        for speaking in paths[:N_PATHS_SHOWN]:
-            say(f"  {speaking.support:+.3f}  {describe_path(speaking.path, predictor.graph)}")
-    if not predictor.explainer.reads_path:
+        if answer.explanation is not None:
+            show_paths(answer.entity, answer.explanation)
+    explanation = found[0].explanation
+    if explanation is not None and not explanation.reads_path:
         say("\nThis network reads only the last step of a path: what comes before it has no part.")
+
+
+def show_paths(entity: str, explanation: "NamedExplanation") -> None:
+    """Print the paths with the most support for an answer."""
+    from interstellar.data.spelling import quote
+
+    more = "" if explanation.is_complete else " or more"
+    say(f"\n{quote(entity)[1:-1]}: {len(explanation.paths):,}{more} paths lead to it")
+    for path in explanation.paths[:N_PATHS_SHOWN]:
+        say(f"  {path.support:+.3f}  {path}")

@@ -9,27 +9,19 @@ import typer
 from interstellar.cli.experiment_options import (
     Dim,
     Epochs,
-    GivenData,
     Out,
     Precise,
     Resume,
     SettingsFile,
-    read_architecture_option,
     stop_on_sigterm,
 )
 from interstellar.cli.output import AsJson, Seed, print_json, print_rows, report
 from interstellar.cli.path_commands import Device
-from interstellar.cli.search_commands import (
-    BUILT_IN,
-    NWorkers,
-    change_settings,
-    choose_together,
-)
-from interstellar.cli.search_table import search_table
+from interstellar.cli.search_commands import BUILT_IN, NWorkers
 
 if TYPE_CHECKING:
     from interstellar.architecture.architecture import Macro
-    from interstellar.search.parameter_sharing import Comparison
+    from interstellar.searching.parameter_sharing import Comparison
 
 PAPER_ARCHITECTURES = 100
 PLOT_FILE = "sharing.svg"
@@ -75,23 +67,28 @@ def one_shot(
     same command with `--resume` goes on.
     """
     from interstellar.device import find_device
-    from interstellar.search.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
-    from interstellar.search.search_experiment import ANY
-    from interstellar.search.search_run import Workers
-    from interstellar.search.sharing_plot import require_matplotlib
+    from interstellar.searching.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
+    from interstellar.searching.search_experiment import ANY
+    from interstellar.searching.search_run import Workers
+    from interstellar.searching.sharing_plot import require_matplotlib
+    from interstellar.workflow.audience import find_audience
+    from interstellar.workflow.given_data import read_data
+    from interstellar.workflow.search_table import search_table
+    from interstellar.workflow.searching import change_settings, choose_together
 
     if not no_plot:
         require_matplotlib()
     where = Workers(device=find_device(device), n=workers)
     kept = choose_macro(macro)
-    given = GivenData.load(data, None, None, None)
+    audience = find_audience()
+    given = read_data(data, audience=audience)
     settings = change_settings(given.search_settings(), settings_file, dim, epochs, precision, None)
     study = SharingStudy(
         experiment=given.experiment(architecture=ANY, seed=seed, settings=settings),
         n_architectures=architectures,
         supernet_epochs=supernet_epochs or settings.max_epochs,
         macro=kept,
-        n_together=together or choose_together(given, settings, where),
+        n_together=together or choose_together(given.graph, settings, where),
     )
     stop_on_sigterm()
     comparisons = study_sharing(
@@ -99,7 +96,7 @@ def one_shot(
         out,
         workers=where,
         is_resumed=resume,
-        watch=lambda: search_table(str(settings.selection)),
+        watch=lambda: search_table(settings.selection, audience),
         on_note=report,
     )
     plot = None if no_plot else draw(comparisons, out, given.task, str(settings.selection))
@@ -109,14 +106,15 @@ def one_shot(
 def choose_macro(text: str | None) -> "Macro | None":
     """Return the macro level of the architecture that a flag names, if any."""
     from interstellar.architecture.notation import read_architecture
+    from interstellar.workflow.written_architecture import read_written
 
-    return None if text is None else read_architecture(read_architecture_option(text)).macro
+    return None if text is None else read_architecture(read_written(text)).macro
 
 
 def draw(comparisons: Sequence["Comparison"], out: Path, task: str, metric: str) -> Path:
     """Draw the plot of a study into its folder and return its file."""
     from interstellar.data.named_set import Task
-    from interstellar.search.sharing_plot import draw_sharing
+    from interstellar.searching.sharing_plot import draw_sharing
 
     shared_name = metric if task == Task.LINK_PREDICTION else "−loss"
     draw_sharing(comparisons, out / PLOT_FILE, shared_name=shared_name, alone_name=metric)
@@ -127,7 +125,7 @@ def show_comparisons(
     comparisons: Sequence["Comparison"], plot: Path | None, points: Path, *, as_json: bool
 ) -> None:
     """Print how both scores correlate, and where they are."""
-    from interstellar.search.sharing_plot import describe
+    from interstellar.searching.sharing_plot import describe
 
     if as_json:
         rows = [describe_comparison(comparison) for comparison in comparisons]

@@ -9,31 +9,20 @@ from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
 from interstellar.cli.experiment_options import (
     Dim,
     Epochs,
-    GivenData,
     Out,
     Precise,
     Resume,
     SettingsFile,
-    parse_precision,
-    parse_selection,
-    read_architecture_option,
     stop_on_sigterm,
 )
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report, training_bar
+from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report
 from interstellar.cli.path_commands import Device
-from interstellar.cli.search_table import search_table
 from interstellar.cli.training_commands import describe_metrics
-from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interstellar.search.budget import Budget
-    from interstellar.search.search_experiment import SearchExperiment, StrategyName
-    from interstellar.search.search_run import Workers
-    from interstellar.training.settings import TrainingSettings
+    from interstellar.workflow.found import Found
 
 BUILT_IN = "geography-S3"
-PAPER_TRIALS, TUNING_TRIALS = 100, 50
-"""As in the paper."""
 
 Trials = Annotated[int | None, typer.Option(help="Networks to train; 100 without --time.")]
 TimeText = Annotated[str | None, typer.Option("--time", help="Such as 20m or 1h30m.")]
@@ -70,12 +59,14 @@ def search(
     then_tune: Annotated[
         bool, typer.Option("--then-tune", help="Then tune the winner's settings, in RUN/tuning.")
     ] = False,
-    tune_trials: Annotated[int, typer.Option(min=1, help="Of --then-tune.")] = TUNING_TRIALS,
+    tune_trials: Annotated[int, typer.Option(min=1, help="Of --then-tune.")] = 50,
     then_train: Annotated[
         bool, typer.Option("--then-train", help="Then train the winner finally, in RUN/final.")
     ] = False,
-    macro_updates: Annotated[int, typer.Option(help="k1 of hybrid search.")] = 1,
-    micro_epochs: Annotated[int, typer.Option(help="k2 of hybrid search; 0: none.")] = 1,
+    macro_updates: Annotated[int | None, typer.Option(help="k1 of hybrid search; 1.")] = None,
+    micro_epochs: Annotated[
+        int | None, typer.Option(help="k2 of hybrid search; 1, or 0 for none.")
+    ] = None,
     supernet_epochs: Annotated[
         int | None, typer.Option(help="Of darts and one-shot; 50, or what the trials are worth.")
     ] = None,
@@ -99,85 +90,39 @@ def search(
     `interstellar search DBP-WD --trials 100 --device cuda --out found`; stopped or killed, the
     same command with `--resume` goes on.
     """
-    from interstellar.device import find_device
-    from interstellar.search.procedure import tuned_settings
-    from interstellar.search.search_experiment import ANY, SearchExperiment, SearchPlan
-    from interstellar.search.search_run import Workers, search_run
+    from interstellar.workflow.searching import search
 
-    budget = read_budget(trials, time)
-    name = choose_strategy(strategy)
-    refuse_unused(strategy, "--macro-updates", ("hybrid",), is_given=macro_updates != 1)
-    refuse_unused(strategy, "--micro-epochs", ("hybrid",), is_given=micro_epochs != 1)
-    is_given = supernet_epochs is not None
-    refuse_unused(strategy, "--supernet-epochs", ("darts", "one-shot"), is_given=is_given)
-    where = Workers(device=find_device(device), n=workers)
-    given = GivenData.load(data, second, pairs, split)
-    settings = change_settings(
-        given.search_settings(), settings_file, dim, epochs, precision, select
-    )
-    plan = SearchPlan(
-        strategy=name,
-        subspace=choose_subspace(subspace),
+    stop_on_sigterm()
+    found = search(
+        data,
+        strategy=strategy,
+        trials=trials,
+        time=time,
+        subspace=subspace,
+        workers=workers,
+        together=together,
+        faithful=faithful,
+        reuse=reuse or (),
+        then_tune=then_tune,
+        tune_trials=tune_trials,
+        then_train=then_train,
         macro_updates=macro_updates,
         micro_epochs=micro_epochs,
-        supernet_epochs=choose_supernet_epochs(supernet_epochs, name, budget, settings),
-        is_faithful=faithful,
-        n_together=together or choose_together(given, settings, where),
+        supernet_epochs=supernet_epochs,
+        select=select,
+        settings=settings_file,
+        dim=dim,
+        epochs=epochs,
+        precision=precision,
+        second=second,
+        pairs=pairs,
+        split=split,
+        out=out,
+        resume=resume,
+        seed=seed,
+        device=device,
     )
-    experiment = given.experiment(architecture=ANY, seed=seed, settings=settings)
-    wanted = SearchExperiment(experiment=experiment, plan=plan)
-    stop_on_sigterm()
-    with search_table(str(settings.selection)) as on_change:
-        found = search_run(
-            wanted,
-            out,
-            budget=budget,
-            workers=where,
-            graph=given.graph,
-            is_resumed=resume,
-            reuse=reuse or (),
-            on_change=on_change,
-        )
-    final = given.final_settings()
-    if then_tune:
-        found["tuning"] = tune_found(wanted, found, final, out, tune_trials, where)
-        final = tuned_settings(final, found["tuning"])
-    if then_train:
-        found["final"] = train_found(wanted, found, final, out, where)
-    show_found(found, out, as_json=as_json)
-
-
-def tune_found(
-    wanted: "SearchExperiment",
-    found: dict[str, Any],
-    final: "TrainingSettings",
-    out: Path,
-    n_trials: int,
-    where: "Workers",
-) -> dict[str, Any]:
-    """Tune the settings of what a search found, with a table of its own."""
-    from interstellar.search.procedure import tune_winner
-
-    with search_table(str(final.selection)) as on_change:
-        return tune_winner(
-            wanted, found, final, out, n_trials=n_trials, workers=where, on_change=on_change
-        )
-
-
-def train_found(
-    wanted: "SearchExperiment",
-    found: dict[str, Any],
-    final: "TrainingSettings",
-    out: Path,
-    where: "Workers",
-) -> dict[str, Any]:
-    """Train what a search found, with a bar of its own."""
-    from interstellar.search.procedure import train_winner
-
-    with training_bar(final.max_epochs, str(final.selection)) as (on_step, on_epoch):
-        return train_winner(
-            wanted, found, final, out, workers=where, on_step=on_step, on_epoch=on_epoch
-        )
+    show_found(found, as_json=as_json)
 
 
 def tune(
@@ -211,141 +156,49 @@ def tune(
     Examples: `interstellar tune geography-S3 --architecture PTransE-add --trials 20 --out tuned`,
     `interstellar tune DBP-WD --architecture found --time 2h --device cuda --out tuned`.
     """
-    from interstellar.device import find_device
-    from interstellar.search.search_experiment import SearchExperiment, SearchPlan, StrategyName
-    from interstellar.search.search_run import Workers, search_run
-    from interstellar.tasks.training_run import spell_out
+    from interstellar.workflow.searching import tune
 
-    budget = read_budget(trials, time, otherwise=TUNING_TRIALS)
-    where = Workers(device=find_device(device), n=workers)
-    given = GivenData.load(data, second, pairs, split)
-    settings = change_settings(
-        given.final_settings(),
-        settings_file,
-        dim,
-        epochs,
-        precision,
-        select,
-    )
-    experiment = given.experiment(
-        architecture=read_architecture_option(architecture), seed=seed, settings=settings
-    )
-    plan = SearchPlan(strategy=StrategyName.TUNE, is_faithful=faithful, with_dim=with_dim)
-    wanted = SearchExperiment(experiment=spell_out(experiment), plan=plan)
     stop_on_sigterm()
-    with search_table(str(settings.selection)) as on_change:
-        found = search_run(
-            wanted,
-            out,
-            budget=budget,
-            workers=where,
-            graph=given.graph,
-            is_resumed=resume,
-            on_change=on_change,
-        )
-    show_found(found, out, as_json=as_json)
-
-
-def read_budget(trials: int | None, time: str | None, otherwise: int = PAPER_TRIALS) -> "Budget":
-    """Return the budget that flags give, or the paper's number of trials."""
-    from interstellar.search.budget import Budget, read_time
-
-    seconds = None if time is None else read_time(time)
-    return Budget(
-        trials=otherwise if trials is None and seconds is None else trials, seconds=seconds
-    )
-
-
-def refuse_unused(strategy: str, flag: str, meant: tuple[str, ...], *, is_given: bool) -> None:
-    """Raise for a flag of some strategies that was given with another."""
-    if is_given and strategy not in meant:
-        raise SettingsError(
-            f"{flag} was given, but it is for {' and '.join(meant)}, and the strategy is "
-            f"{strategy}. Leave it out."
-        )
-
-
-def choose_strategy(text: str) -> Any:
-    """Return the strategy that a flag names."""
-    from interstellar.search.search_experiment import StrategyName
-
-    names = [name for name in StrategyName if name is not StrategyName.TUNE]
-    if text not in names:
-        raise SettingsError(f"--strategy {text!r} is unknown. Choose {', '.join(names)}.")
-    return StrategyName(text)
-
-
-def choose_subspace(text: str | None) -> Any:
-    """Return the subspace that a flag names, if any."""
-    from interstellar.architecture.subspaces import read_subspace
-
-    return None if text is None else read_subspace(text)
-
-
-def change_settings(
-    base: "TrainingSettings",
-    settings_file: Path | None,
-    dim: int | None,
-    epochs: int | None,
-    precision: str | None,
-    select: str | None,
-) -> "TrainingSettings":
-    """Return settings with what flags and a file change."""
-    from interstellar.training.experiment import read_settings
-    from interstellar.training.settings import with_changes
-
-    return with_changes(
-        read_settings(settings_file, base) if settings_file else base,
+    found = tune(
+        data,
+        architecture,
+        trials=trials,
+        time=time,
+        with_dim=with_dim,
+        workers=workers,
+        faithful=faithful,
+        select=select,
+        settings=settings_file,
         dim=dim,
-        max_epochs=epochs,
-        precision=parse_precision(precision),
-        selection=parse_selection(select),
+        epochs=epochs,
+        precision=precision,
+        second=second,
+        pairs=pairs,
+        split=split,
+        out=out,
+        resume=resume,
+        seed=seed,
+        device=device,
     )
+    show_found(found, as_json=as_json)
 
 
-def choose_supernet_epochs(
-    given: int | None,
-    strategy: "StrategyName",
-    budget: "Budget",
-    settings: "TrainingSettings",
-    most: int = 50,
-) -> int:
-    """Return the epochs of a supernet: all trials but one of the budget are worth them.
-
-    Strategies without such a supernet have one value, so that their budget can be raised.
-    """
-    from interstellar.search.search_experiment import StrategyName
-
-    if given is not None:
-        return given
-    if budget.trials is None or strategy not in (StrategyName.DARTS, StrategyName.ONE_SHOT):
-        return most
-    return max(1, min(most, (budget.trials - 1) * settings.max_epochs))
-
-
-def choose_together(given: GivenData, settings: "TrainingSettings", where: "Workers") -> int:
-    """Return how many trials to train in one program: several only if a GPU gains from it."""
-    from interstellar.tasks.task import network_size, task_for
-    from interstellar.training.group_training import can_train_together
-
-    if where.device.type != "cuda" or where.n > 1:
-        return 1
-    task = task_for(given.graph)
-    size = network_size(task, settings.dim)
-    return 16 if can_train_together(settings, task.form, size) else 1
-
-
-def show_found(found: dict[str, Any], out: Path, *, as_json: bool) -> None:
-    """Print what a search or a tuning found."""
+def show_found(found: "Found", *, as_json: bool) -> None:
+    """Print what a search or a tuning found, and what followed it."""
+    later: dict[str, Any] = {}
+    if found.tuning is not None:
+        later["tuning"] = found.tuning.result
+    if found.model is not None:
+        later["final"] = found.model.result
     if as_json:
-        print_json(found)
+        print_json(found.result | later)
         return
-    best = found["best"]
-    shown = {"best": best["formula"], "code": best["code"], "score": f"{best['score']:.4f}"}
-    if "settings" in best:
-        shown |= {key: f"{value:.4g}" for key, value in best["settings"].items()}
+    best = found.best
+    shown = {"best": best.formula, "code": found.result["best"]["code"]}
+    shown |= {"score": f"{best.score:.4f}"}
+    shown |= {key: f"{value:.4g}" for key, value in best.settings.items()}
     counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early", "seconds")
-    print_fields(shown | {key: found[key] for key in counts})
-    for split, metrics in found.get("final", {}).get("metrics", {}).items():
+    print_fields(shown | {key: found.result[key] for key in counts})
+    for split, metrics in later.get("final", {}).get("metrics", {}).items():
         print_fields({split: describe_metrics(metrics)})
-    report(f"The run is in {out}; `interstellar show {out}` shows the winner.")
+    report(f"The run is in {found.path}; `interstellar show {found.path}` shows the winner.")

@@ -1,33 +1,25 @@
 """`interstellar train` and `interstellar evaluate`."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from interstellar.cli.calibration_table import measure_calibration, show_calibration
+from interstellar.cli.calibration_table import show_calibration
 from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
-from interstellar.cli.decoding_table import EVERY_DECODING, measure_decoding, show_decodings
+from interstellar.cli.decoding_table import EVERY_DECODING, show_decodings
 from interstellar.cli.experiment_options import (
     Dim,
     Epochs,
-    GivenData,
     Out,
     Precise,
     Resume,
     SettingsFile,
-    parse_precision,
-    read_architecture_option,
     stop_on_sigterm,
 )
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json, training_bar
+from interstellar.cli.output import AsJson, Seed, print_fields, print_json
 from interstellar.cli.path_commands import Device
-from interstellar.errors import SettingsError
-
-if TYPE_CHECKING:
-    from interstellar.training.settings import TrainingSettings
 
 ArchitectureText = Annotated[
     str | None,
@@ -70,61 +62,30 @@ def train(
     `interstellar train DBP-WD --preset paper --device cuda --out run`,
     `interstellar train my.tsv --architecture RSN --dim 128 --epochs 20 --out run`.
     """
-    from interstellar.device import find_device
-    from interstellar.tasks.training_run import train_run
-    from interstellar.training.experiment import read_settings
-    from interstellar.training.settings import with_changes
+    from interstellar.workflow.training import train
 
-    chosen_device = find_device(device)
-    base, published = choose_preset(preset, data)
-    if architecture is None and published is None:
-        raise SettingsError(
-            "no architecture was given. Give --architecture, for instance ComplEx, or --preset "
-            "paper for a published set."
-        )
-    given = GivenData.load(data, second, pairs, split)
-    base = base or given.final_settings()
-    settings: TrainingSettings = with_changes(
-        read_settings(settings_file, base) if settings_file else base,
+    stop_on_sigterm()
+    model = train(
+        data,
+        architecture,
+        preset=preset,
+        settings=settings_file,
         dim=dim,
         batch_size=batch_size,
         learning_rate=learning_rate,
         dropout=dropout,
-        max_epochs=epochs,
-        precision=parse_precision(precision),
-        n_negatives=negatives,
-    )
-    experiment = given.experiment(
-        architecture=read_architecture_option(architecture or published or ""),
+        epochs=epochs,
+        precision=precision,
+        negatives=negatives,
+        second=second,
+        pairs=pairs,
+        split=split,
+        out=out,
+        resume=resume,
         seed=seed,
-        settings=settings,
+        device=device,
     )
-    stop_on_sigterm()
-    with training_bar(settings.max_epochs, str(settings.selection)) as (on_step, on_epoch):
-        result = train_run(
-            experiment,
-            out,
-            device=chosen_device,
-            graph=given.graph,
-            is_resumed=resume,
-            on_step=on_step,
-            on_epoch=on_epoch,
-        )
-    show_result(result, as_json=as_json)
-
-
-def choose_preset(
-    preset: str | None, data: str
-) -> tuple["TrainingSettings", str] | tuple[None, None]:
-    """Return the settings and the architecture that a preset stands for, if one is asked for."""
-    from interstellar.training.presets import paper_preset
-
-    if preset is None:
-        return None, None
-    if preset != "paper":
-        raise SettingsError(f"--preset {preset!r} is unknown. There is `paper`.")
-    row = paper_preset(data)
-    return row.settings, row.architecture
+    show_result(model.result, as_json=as_json)
 
 
 def show_result(result: dict[str, Any], *, as_json: bool) -> None:
@@ -169,43 +130,19 @@ def evaluate(
     `interstellar evaluate run --decode csls --candidates all`,
     `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
-    from interstellar.device import find_device
-    from interstellar.evaluation.alignment import Candidates
-    from interstellar.evaluation.similarity import Decoding
-    from interstellar.tasks.splits import Split
-    from interstellar.tasks.trained_run import open_run
+    from interstellar.workflow import opening
 
+    model = opening.open(run, device=device)
     if decode == EVERY_DECODING:
-        chosen_split = Split(choose("split", split, Split))
-        show_decodings(open_run(run, find_device(device)), chosen_split, as_json=as_json)
+        show_decodings(model, split, as_json=as_json)
         return
-    chosen = {
-        name: choose(name, text, kind)
-        for name, text, kind in (
-            ("split", split, Split),
-            ("decode", decode, Decoding),
-            ("candidates", candidates, Candidates),
-        )
-    }
-    trained = open_run(run, find_device(device))
-    metrics = measure_decoding(
-        trained,
-        Split(chosen["split"]),
-        Candidates(chosen["candidates"]),
-        Decoding(chosen["decode"]),
-    )
-    reliability = measure_calibration(run, trained, Split(chosen["split"])) if calibration else None
+    metrics = model.evaluate(split=split, decode=decode, candidates=candidates)
+    reliability = model.evaluate_calibration(split=split) if calibration else None
     if as_json:
+        chosen = {"split": split, "decode": decode, "candidates": candidates}
         shown = {} if reliability is None else {"calibration": reliability.as_dict()}
         print_json({"metrics": metrics, **chosen, **shown})
         return
     print_fields(metrics)
     if reliability is not None:
         show_calibration(reliability)
-
-
-def choose(flag: str, text: str, kind: type[StrEnum]) -> str:
-    """Return a choice given by name, or say which there are."""
-    if text not in [member.value for member in kind]:
-        raise SettingsError(f"--{flag} {text!r} is unknown. Choose {' or '.join(kind)}.")
-    return text

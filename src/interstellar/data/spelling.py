@@ -5,6 +5,7 @@ import json
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ SIEVED = 200
 COMPARED_LETTERS = 48
 """Of longer names only the last letters count, where the names of web addresses differ."""
 SHOWN_LETTERS = 80
+LAST_PART_MARKS = ("/", "#", ":")
+"""Before the last part of a web address, the one that people say."""
 
 _BEGIN, _END = "\x02", "\x03"
 _N_SLOTS = 2**16
@@ -74,7 +77,8 @@ def describe_unknown(vocabulary: Vocabulary, name: str, *, kind: str) -> str:
 
 def find_spellings(vocabulary: Vocabulary, name: str) -> Spellings:
     """Return the names of a vocabulary that are most like `name`, which itself is left out."""
-    return Spellings(find_variants(vocabulary, name), _find_close(vocabulary, name))
+    close = dict.fromkeys((*_find_ends(vocabulary, name), *_find_close(vocabulary, name)))
+    return Spellings(find_variants(vocabulary, name), tuple(close)[:MOST_SPELLINGS])
 
 
 def find_variants(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
@@ -105,6 +109,19 @@ def quote_apart(name: str, variants: Iterable[str]) -> tuple[str, str]:
     if len(forms) == 1 + len(variants):
         return quote(name), " and ".join(map(quote, variants))
     return json.dumps(shorten(name)), " and ".join(json.dumps(shorten(each)) for each in variants)
+
+
+def _find_ends(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
+    """Return the web addresses whose last part is `name`, in any case."""
+    if len(vocabulary) == 0 or name == "":
+        return ()
+    [asked] = _one(name).to_pylist()
+    is_end = [
+        pc.ends_with(vocabulary.array, pattern=mark + asked, ignore_case=True)
+        for mark in LAST_PART_MARKS
+    ]
+    ends: list[str] = vocabulary.array.filter(reduce(pc.or_, is_end)).to_pylist()
+    return tuple(ends[:MOST_SPELLINGS])
 
 
 def _find_close(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:

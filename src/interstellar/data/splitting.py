@@ -32,6 +32,18 @@ class Split:
         return "/".join(f"{100 * share:g}" for share in (self.train, self.valid, self.test))
 
 
+def parse_split(text: str) -> Split:
+    """Return the shares written as 90/5/5 or 0.9/0.05/0.05."""
+    try:
+        train, valid, test = (float(part) for part in text.split("/"))
+    except ValueError:
+        raise SettingsError(
+            f"split {text!r} is not three numbers. Write shares such as 90/5/5."
+        ) from None
+    total = 100 if train + valid + test > 1.5 else 1
+    return Split(train=train / total, valid=valid / total, test=test / total)
+
+
 TRIPLET_SPLIT = Split(train=0.9, valid=0.05, test=0.05)
 PAIR_SPLIT = Split(train=0.8, valid=0.1, test=0.1)
 

@@ -15,15 +15,18 @@ from interstellar.errors import SettingsError
 def replacing_file(path: Path) -> Iterator[BinaryIO]:
     """Give a file that takes the place of `path` once it is complete and on the disk."""
     require_folder(path.parent)
-    if path.is_dir():
+    with refusing(path):
+        is_folder = path.is_dir()
+    if is_folder:
         raise SettingsError(f"{path} is a folder, but a file is to be written. Choose a new name.")
     draft = draft_beside(path)
     try:
-        with draft.open("wb") as file:
+        with open_new(draft, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        with refusing(path):
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -35,10 +38,12 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise SettingsError(f"{path} exists, and nothing is overwritten. Choose a new folder.")
     require_folder(path.parent)
     draft = draft_beside(path)
-    draft.mkdir()
+    with refusing(path):
+        draft.mkdir()
     try:
         yield draft
-        draft.rename(path)
+        with refusing(path):
+            draft.rename(path)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -50,6 +55,24 @@ def require_folder(folder: Path) -> None:
             f"{folder} is not a folder, but something is to be written there. "
             "Make the folder first, or choose another place."
         )
+
+
+def open_new(draft: Path, path: Path) -> BinaryIO:
+    """Open the draft of `path` for writing."""
+    with refusing(path):
+        return draft.open("wb")
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """What the system refuses to make at `path` is the user's to change."""
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be made ({error.strerror}), but something is to be written there. "
+            "Choose another place, or change the rights of its folder."
+        ) from error
 
 
 def draft_beside(path: Path) -> Path:

@@ -20,8 +20,13 @@ UNWRITABLE = r"[\t\r\n]"
 
 
 def write_alignment(alignment: WholeAlignment, graph: GraphPair, path: Path) -> None:
-    """Write all pairs: `first`, `second`, `score`, `known`."""
-    table = pa.table(
+    """Write all pairs."""
+    _write(alignment_table(alignment, graph), path)
+
+
+def alignment_table(alignment: WholeAlignment, graph: GraphPair) -> pa.Table:
+    """Return all pairs by name: `first`, `second`, `score`, `known`."""
+    return pa.table(
         {
             "first": _names(graph.first.entities, alignment.pairs[:, FIRST]),
             "second": _names(graph.second.entities, alignment.pairs[:, SECOND]),
@@ -29,7 +34,6 @@ def write_alignment(alignment: WholeAlignment, graph: GraphPair, path: Path) -> 
             "known": pa.array(alignment.is_known),
         }
     )
-    _write(table, path)
 
 
 def write_unmatched(alignment: WholeAlignment, graph: GraphPair, path: Path) -> None:

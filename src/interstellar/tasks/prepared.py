@@ -9,6 +9,7 @@ import torch
 from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import load
+from interstellar.errors import SettingsError
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
@@ -32,6 +33,12 @@ class Prepared:
 
 def load_data(experiment: Experiment) -> AnyGraph:
     """Read the data of an experiment."""
+    if experiment.continued is not None:
+        raise SettingsError(
+            f"this experiment went on from {experiment.continued.run} with triplets that "
+            f"{experiment.data} does not have, so it cannot be begun from there. "
+            "Use `interstellar update` with that run."
+        )
     return load(
         experiment.data,
         second=experiment.second,

@@ -1,7 +1,7 @@
 """Predictions by name from the folder of a run: what is missing, how likely, and why."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -11,8 +11,9 @@ import torch
 
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.spelling import find_variants, quote_apart
+from interstellar.data.triplets import Triplets
 from interstellar.errors import SettingsError
-from interstellar.tasks.explanation import Explainer, Explanation
+from interstellar.tasks.explanation import Explainer, describe_path, list_facts
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.prediction import NOBODY, Predictor, Query, find_query
 from interstellar.tasks.run_calibration import find_temperature
@@ -24,13 +25,44 @@ class Prediction:
     """One answer to a query, by name."""
 
     entity: str
-    logit: float
+    score: float
+    """The network's logit."""
     rank: int
-    """1 for the highest logit; the order of ids decides between equal ones."""
+    """1 for the highest score; the order of ids decides between equal ones."""
     probability: float | None
     """That this is the missing answer, if one is missing; None for a known answer."""
     is_known: bool
-    explanation: Explanation | None = None
+    explanation: "NamedExplanation | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedPath:
+    """A path that speaks for an answer, by name; as text `France –neighbor→ Spain`."""
+
+    path: Triplets
+    support: float
+    """From -1 to 1; `explanation` defines it."""
+    _graph: KnowledgeGraph = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return the path in words."""
+        return describe_path(self.path, self._graph)
+
+    @property
+    def triplets(self) -> list[tuple[str, str, str]]:
+        """The facts along the path, each as it stands in the graph."""
+        return list_facts(self.path, self._graph)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NamedExplanation:
+    """The paths that speak for an answer, those with the most support first."""
+
+    paths: tuple[NamedPath, ...]
+    is_complete: bool
+    """Whether every path up to the model's length is here."""
+    reads_path: bool
+    """Whether the network reads more of a path than its last step."""
 
 
 @final
@@ -84,7 +116,7 @@ class RunPredictor:
         return [
             Prediction(
                 entity=self.graph.entities.name(entity),
-                logit=logit,
+                score=logit,
                 rank=rank,
                 probability=None if math.isnan(probability) else probability,
                 is_known=is_known,
@@ -94,8 +126,13 @@ class RunPredictor:
             if entity != NOBODY
         ]
 
-    def _explain(self, query: Query, entity: int) -> Explanation:
-        return self.explainer.explain(query, entity)
+    def _explain(self, query: Query, entity: int) -> NamedExplanation:
+        found = self.explainer.explain(query, entity)
+        return NamedExplanation(
+            paths=tuple(NamedPath(p.path, p.support, self.graph) for p in found.paths),
+            is_complete=found.is_complete,
+            reads_path=self.explainer.reads_path,
+        )
 
     def list_lookalikes(self, *, entities: tuple[str, ...], relation: str) -> list[str]:
         """Return a sentence on each name that has others of another case or Unicode form."""
@@ -112,16 +149,24 @@ class RunPredictor:
         return sentences
 
 
-def open_predictor(path: Path, device: torch.device) -> RunPredictor:
-    """Open a run for predicting.
+def build_predictor(path: Path, trained: TrainedRun) -> RunPredictor:
+    """Return a run, opened already, ready to be asked.
 
     Raises:
-        SettingsError: It is not a finished run of link prediction.
+        SettingsError: It is not a run of link prediction.
     """
-    trained = open_run(path, device)
     if not isinstance(trained.task, LinkPrediction):
         raise SettingsError(
             f"{path} is a run of entity alignment, and links are predicted in one graph. "
             "Use `interstellar align`, or give a run of link prediction."
         )
     return RunPredictor(trained, find_temperature(path, trained.task, trained.network))
+
+
+def open_predictor(path: Path, device: torch.device) -> RunPredictor:
+    """Open a run for predicting.
+
+    Raises:
+        SettingsError: It is not a finished run of link prediction.
+    """
+    return build_predictor(path, open_run(path, device))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, final
 
 import torch
 from safetensors.torch import save
+from torch import Tensor
 
 from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph
@@ -25,7 +26,9 @@ from interstellar.records.journal import Journal
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import replacing_file
 from interstellar.tasks.kept_graph import graph_sha256, save_graph
+from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.prepared import Prepared, load_data, prepare
+from interstellar.tasks.run_calibration import find_temperature
 from interstellar.tasks.splits import Split, count_held_out
 from interstellar.training.checkpoints import Checkpoint, load_latest, save_checkpoint
 from interstellar.training.experiment import Experiment, experiment_text, parse_experiment
@@ -46,6 +49,7 @@ def train_run(
     *,
     device: torch.device,
     graph: AnyGraph | None = None,
+    initial: Mapping[str, Tensor] | None = None,
     is_resumed: bool = False,
     on_step: OnStep | None = None,
     on_epoch: OnEpoch | None = None,
@@ -57,6 +61,9 @@ def train_run(
         out: A folder that does not exist yet, or with `is_resumed` the folder of the same run.
         device: Where to train.
         graph: The data of the experiment, if it is read already.
+        initial: Parameters by name that the network starts from, instead of a random draw. To
+            go on with a run, give those that it was begun with. They are not validated
+            themselves: the best epoch is one that was trained.
         is_resumed: Whether to go on with a run; a finished one just gives its result.
         on_step: Is told steps done and steps an epoch.
         on_epoch: Is told of each epoch.
@@ -73,7 +80,7 @@ def train_run(
         environment = describe_environment(name_device(device))
         run = RunFolder.create(out, experiment=experiment_text(experiment), environment=environment)
     with run.writing() as journal:
-        begin(run, journal, prepared, graph)
+        begin(run, journal, prepared, graph, initial)
         keeper = Keeper(run, journal, prepared, on_step, on_epoch)
         with keeper.saving_at_a_stop():
             prepared.training.run(keeper)
@@ -115,9 +122,18 @@ def first_difference(before: str, now: str) -> str:
     return "one of them has more lines"
 
 
-def begin(run: RunFolder, journal: Journal, prepared: Prepared, graph: AnyGraph) -> None:
+def begin(
+    run: RunFolder,
+    journal: Journal,
+    prepared: Prepared,
+    graph: AnyGraph,
+    initial: Mapping[str, Tensor] | None = None,
+) -> None:
     """Note the start, and go on from the latest checkpoint if there is one."""
     facts = facts_of(graph, prepared.paths)
+    facts["initial_sha256"] = None if initial is None else parameters_sha256(initial)
+    if initial is not None:  # also to go on: the run may have been killed before a checkpoint
+        prepared.training.begin_from(initial)
     started = [event for event in run.read_events() if event["event"] == "started"]
     if started:
         refuse_other_data(run, started[0], facts)
@@ -130,7 +146,7 @@ def begin(run: RunFolder, journal: Journal, prepared: Prepared, graph: AnyGraph)
         journal.append("resumed", epoch=prepared.training.progress.n_epochs)
         return
     save_graph(run, graph)
-    journal.append("started", **facts)
+    journal.append("started", **{key: fact for key, fact in facts.items() if fact is not None})
 
 
 def facts_of(graph: AnyGraph, paths: PathTable) -> dict[str, Any]:
@@ -140,6 +156,12 @@ def facts_of(graph: AnyGraph, paths: PathTable) -> dict[str, Any]:
         "graph_sha256": graph_sha256(graph),
         "paths_sha256": paths.sha256,
     }
+
+
+def parameters_sha256(parameters: Mapping[str, Tensor]) -> str:
+    """Return the hash of the file of weights that would hold these."""
+    content = save({name: t.detach().cpu().clone() for name, t in parameters.items()})
+    return hashlib.sha256(content).hexdigest()
 
 
 def refuse_other_data(run: RunFolder, started: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
@@ -207,7 +229,7 @@ class Keeper:
 
 
 def finish(run: RunFolder, journal: Journal, prepared: Prepared, device: torch.device) -> Result:
-    """Measure the best network, store its weights and the result."""
+    """Measure the best network, store its weights and the result; then fit its temperature."""
     training, task = prepared.training, prepared.task
     started = time.perf_counter()
     metrics = {
@@ -238,6 +260,8 @@ def finish(run: RunFolder, journal: Journal, prepared: Prepared, device: torch.d
     }
     journal.append("finished", best_epoch=progress.best_epoch, epochs=progress.n_epochs)
     run.write_result(result)
+    if isinstance(task, LinkPrediction):  # last: a run killed here is whole, and fits it at need
+        find_temperature(run.path, task, training.network)
     return run.read_result()
 
 

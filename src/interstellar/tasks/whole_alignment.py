@@ -4,8 +4,8 @@ Seeds are taken as given, with the similarity 1. All other entities of both grap
 each other: who has a known partner is nobody else's.
 
 A partner is believed if it is similar enough. The threshold is the one with the highest F1 on the
-validation pairs, whose entities all have a partner: where many entities of a graph have none in
-the other, a higher one is right.
+validation pairs, or the lowest that is precise enough there. Their entities all have a partner:
+where many entities of a graph have none in the other, a higher one is right.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,11 @@ from interstellar.evaluation.matching import list_nearest, match_one_to_one
 from interstellar.evaluation.rescoring import rescore
 from interstellar.evaluation.similarity import Decoding, Similarity
 from interstellar.evaluation.stable_matching import NOBODY
-from interstellar.evaluation.threshold import Quality, choose_threshold
+from interstellar.evaluation.threshold import (
+    Quality,
+    choose_precise_threshold,
+    choose_threshold,
+)
 from interstellar.randomness import spawn
 
 FIRST, SECOND = 0, 1
@@ -56,6 +60,8 @@ class AlignmentSettings:
     """Without effect where the alignment is one-to-one."""
     threshold: float | None = None
     """Pairs less similar are left out; `KEEP_ALL` for none, None for the best on validation."""
+    least_precision: float | None = None
+    """What is the best on validation: the lowest threshold that is so precise; None: highest F1."""
 
     def __post_init__(self) -> None:
         if self.top_k is not None and self.top_k < 1:
@@ -76,6 +82,11 @@ class AlignmentSettings:
         if self.threshold is not None and np.isnan(self.threshold):
             raise SettingsError(
                 "the threshold is not a number. Choose auto, none or a number such as 0.5."
+            )
+        if self.least_precision is not None and not 0 < self.least_precision <= 1:
+            raise SettingsError(
+                f"least_precision is {self.least_precision}, but it is a share of right pairs. "
+                "Choose a number above 0 and at most 1, such as 0.9."
             )
 
     @property
@@ -140,8 +151,7 @@ def align(
     found = _decode_open(graph, first, second, settings, seed, memory_bytes)
     threshold = settings.threshold
     if threshold is None:
-        best, is_right = _best_partners(found, graph.valid, settings.asking)
-        threshold = choose_threshold(best.similarities, is_right, n_true=len(graph.valid))
+        threshold = _choose_on_validation(found, graph.valid, settings)
     found = found.take(found.similarities >= threshold)
     pairs = np.concatenate([graph.seeds, found.pairs])
     n_seeds = len(graph.seeds)
@@ -233,6 +243,13 @@ def _pairs_of_lists(values: Tensor, columns: Tensor) -> _Found:
     n_asking, k = columns.shape
     rows = torch.arange(n_asking).repeat_interleave(k)
     return _Found(torch.stack([rows, columns.flatten()], dim=1).numpy(), _as_doubles(values))
+
+
+def _choose_on_validation(found: _Found, valid: Pairs, settings: AlignmentSettings) -> float:
+    best, is_right = _best_partners(found, valid, settings.asking)
+    if settings.least_precision is None:
+        return choose_threshold(best.similarities, is_right, n_true=len(valid))
+    return choose_precise_threshold(best.similarities, is_right, precision=settings.least_precision)
 
 
 def _best_partners(

@@ -14,7 +14,9 @@
     [training]                 # the fields of TrainingSettings
     [paths]                    # the fields of WalkSettings
 
-Apart from `second`, `pairs` and `split` every key must be there, and no other may.
+    [continued]                # only where a run went on from another: the fields of Continued
+
+Apart from `second`, `pairs`, `split` and `continued` every key must be there, and no other may.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,6 +56,24 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Continued:
+    """The run that a training went on from, and what its graph was given since."""
+
+    run: str
+    """Its folder."""
+    weights_sha256: str
+    """Of that run, as its result says."""
+    added: str
+    """The triplets that were added: the name of a set, or the path of a file or folder."""
+    side: str | None = None
+    """Which of two graphs they were added to; None where there is one."""
+    pairs: str | None = None
+    """The file of the pairs that were added as seeds."""
+    graph_sha256: str
+    """Of the graph with all of it, which is the one that this run is trained on and keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """One training, completely: the same experiment on the same device gives the same run."""
 
@@ -72,6 +92,8 @@ class Experiment:
     seed: int
     """Of paths, initial values, order and dropout."""
     settings: TrainingSettings
+    continued: Continued | None = None
+    """Where the weights at first came from; then `data` is what the graph was at the very first."""
 
     def __post_init__(self) -> None:
         for name, seed in (("seed", self.seed), ("split_seed", self.split_seed)):
@@ -124,6 +146,8 @@ def experiment_text(experiment: Experiment) -> str:
         "data": {key: value for key, value in data.items() if value is not None},
         **settings_tables(experiment.settings),
     }
+    if experiment.continued is not None:
+        whole["continued"] = to_table(experiment.continued)
     return toml_text(whole)
 
 
@@ -141,7 +165,7 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
     The file may be that of a whole experiment; what else it says is left to the command line.
     """
     whole, file = read_toml(path), path.name
-    left_out = ("version", "architecture", "seed", "data")
+    left_out = ("version", "architecture", "seed", "data", "continued")
     tables = {key: value for key, value in whole.items() if key not in left_out}
     refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")
     paths = take_fields(WalkSettings, whole.get("paths", {}), f"{file}: [paths]")
@@ -155,13 +179,15 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
 def take_experiment(whole: Table, file: str) -> Experiment:
     """Return the experiment that the tables of a file describe; `file` is named in errors."""
     _check_version(whole, file)
-    refuse_unknown_keys(whole, _TOP_KEYS, f"{file}:")
+    refuse_unknown_keys(whole, (*_TOP_KEYS, "continued"), f"{file}:")
     require_keys(whole, _TOP_KEYS, f"{file}:")
     data = _take_data(whole["data"], f"{file}: [data]")
     settings = _take_settings(whole, file)
     architecture = take_value(str, whole["architecture"], f"{file}: architecture")
     seed = take_value(int, whole["seed"], f"{file}: seed")
     chosen = _any({"architecture": architecture, "seed": seed, **data})
+    if "continued" in whole:
+        chosen["continued"] = _take_continued(whole["continued"], f"{file}: [continued]")
     return _make(f"{file}:", lambda: Experiment(settings=settings, **chosen))
 
 
@@ -175,6 +201,12 @@ def _take_settings(whole: Table, file: str) -> TrainingSettings:
     needed = [field.name for field in fields(TrainingSettings) if field.name != "walk"]
     require_keys(training, needed, place)
     return _make(place, lambda: TrainingSettings(walk=walk, **_any(training)))
+
+
+def _take_continued(table: object, place: str) -> Continued:
+    values = take_fields(Continued, table, place)
+    require_keys(values, [field.name for field in fields(Continued)], place)
+    return Continued(**_any(values))
 
 
 def _take_data(table: object, place: str) -> Table:

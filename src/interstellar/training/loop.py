@@ -158,6 +158,14 @@ class Training:
         """Return the parameters of the best epoch by name."""
         return self._best
 
+    def begin_from(self, parameters: Mapping[str, Tensor]) -> None:
+        """Set the parameters that the first epoch starts from, by name, in place of the draw."""
+        shapes = {name: view.shape for name, view in self._parameters.views.items()}
+        assert {name: tensor.shape for name, tensor in parameters.items()} == shapes
+        self._parameters.restore(dict(parameters))
+        self._at_epoch = self._clone_state()
+        self._best = self._parameters.snapshot()
+
     def resume(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
         """Go on from what `saved_tensors` and `progress` were."""
         for name, tensor in self._step.state_tensors().items():

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from interstellar.data.findings import Findings
+from interstellar.data.forms.column_titles import note_titles
 from interstellar.data.forms.numbering import keep_distinct, number_tables
 from interstellar.data.graph import SPLITS, KnowledgeGraph
 from interstellar.data.reading.any_file import read_triplets
@@ -65,6 +66,7 @@ def split_table(
         return build_graph(name, separate_splits(table, findings), findings)
     split = split or TRIPLET_SPLIT
     entities, relations, [triplets] = number_tables([table])
+    note_titles(table, triplets, findings)
     triplets = keep_distinct(triplets, name, findings)
     train, valid, test = split_triplets(triplets, split, seed=seed)
     if len(triplets):

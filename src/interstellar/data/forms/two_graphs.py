@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from interstellar.data.findings import Findings
+from interstellar.data.forms.column_titles import note_titles
 from interstellar.data.forms.known_pairs import note_shared_names, number_pairs
 from interstellar.data.forms.numbering import keep_distinct, number_tables
 from interstellar.data.graph import Graph, GraphPair, Pairs
@@ -29,6 +30,7 @@ def read_graph(path: Path, findings: Findings) -> Graph:
 def number_graph(table: NameTable, findings: Findings) -> Graph:
     """Number a table of triplets as one side of a pair."""
     entities, relations, [triplets] = number_tables([table])
+    note_titles(table, triplets, findings)
     place = table.file.name if isinstance(table.file, Path) else table.file
     distinct = keep_distinct(triplets, place, findings)
     return Graph(entities=entities, relations=relations, triplets=distinct)

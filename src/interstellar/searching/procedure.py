@@ -1,0 +1,78 @@
+"""The paper's whole procedure: search, then tune the winner's settings, then train it finally."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from interstellar.records.run_folder import RunFolder
+from interstellar.searching.budget import Budget
+from interstellar.searching.search_experiment import SearchExperiment, SearchPlan, StrategyName
+from interstellar.searching.search_loop import OnChange
+from interstellar.searching.search_run import Workers, search_run
+from interstellar.tasks.kept_graph import load_graph
+from interstellar.tasks.training_run import OnEpoch, OnStep, Result, train_run
+from interstellar.training.experiment import Experiment
+from interstellar.training.settings import TrainingSettings
+
+TUNING, FINAL = "tuning", "final"
+"""Folders of the later stages, within that of the search."""
+
+
+def tune_winner(
+    search: SearchExperiment,
+    found: Result,
+    final: TrainingSettings,
+    out: Path,
+    *,
+    n_trials: int,
+    workers: Workers,
+    on_change: OnChange | None = None,
+) -> Result:
+    """Tune the settings of the final training for what a search found; goes on if it was begun."""
+    code = str(found["best"]["code"])
+    experiment = replace(search.experiment, architecture=code, settings=final)
+    tuning = SearchExperiment(
+        experiment=experiment,
+        plan=SearchPlan(strategy=StrategyName.TUNE, is_faithful=search.plan.is_faithful),
+    )
+    return search_run(
+        tuning,
+        out / TUNING,
+        budget=Budget(trials=n_trials),
+        workers=workers,
+        graph=load_graph(RunFolder.open(out)),
+        is_resumed=True,
+        on_change=on_change,
+    )
+
+
+def train_winner(
+    search: SearchExperiment,
+    found: Result,
+    final: TrainingSettings,
+    out: Path,
+    *,
+    workers: Workers,
+    on_step: OnStep | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Result:
+    """Train what a search found, with the settings of the final training; goes on if begun."""
+    experiment: Experiment = replace(
+        search.experiment, architecture=str(found["best"]["code"]), settings=final
+    )
+    return train_run(
+        experiment,
+        out / FINAL,
+        device=workers.device,
+        graph=load_graph(RunFolder.open(out)),
+        is_resumed=True,
+        on_step=on_step,
+        on_epoch=on_epoch,
+    )
+
+
+def tuned_settings(settings: TrainingSettings, tuned: Result) -> TrainingSettings:
+    """Return settings with the changes that a tuning found best."""
+    changes: Mapping[str, Any] = tuned["best"]["settings"]
+    return replace(settings, **changes)

@@ -1,0 +1,366 @@
+"""`search` and `tune`: the architecture, or the settings, with which a graph is learnt best."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interstellar.architecture.subspaces import Subspace, read_subspace
+from interstellar.data.graph import AnyGraph
+from interstellar.data.loading import Source
+from interstellar.data.splitting import Split
+from interstellar.device import find_device
+from interstellar.errors import SettingsError
+from interstellar.searching.budget import Budget, read_time
+from interstellar.searching.procedure import (
+    FINAL,
+    TUNING,
+    train_winner,
+    tune_winner,
+    tuned_settings,
+)
+from interstellar.searching.search_experiment import (
+    ANY,
+    SearchExperiment,
+    SearchPlan,
+    StrategyName,
+)
+from interstellar.searching.search_run import Workers, search_run
+from interstellar.tasks.task import network_size, task_for
+from interstellar.tasks.training_run import Result, spell_out
+from interstellar.training.group_training import can_train_together
+from interstellar.training.settings import (
+    Precision,
+    Selection,
+    TrainingSettings,
+    with_changes,
+)
+from interstellar.workflow.audience import Audience, find_audience
+from interstellar.workflow.found import Found
+from interstellar.workflow.given_data import GivenData, read_data
+from interstellar.workflow.given_settings import (
+    GivenArchitecture,
+    GivenSettings,
+    read_given_architecture,
+    read_given_settings,
+)
+from interstellar.workflow.model import Model
+from interstellar.workflow.progress import training_bar
+from interstellar.workflow.run_place import RunPlace, choose_place
+from interstellar.workflow.search_table import search_table
+from interstellar.workflow.words import choose
+
+BUILT_IN = "geography-S3"
+PAPER_TRIALS, TUNING_TRIALS = 100, 50
+"""As in the paper."""
+MOST_SUPERNET_EPOCHS = 50
+TRIALS_TOGETHER = 16
+STRATEGIES = tuple(name for name in StrategyName if name is not StrategyName.TUNE)
+
+
+def search(
+    data: Source | AnyGraph = BUILT_IN,
+    *,
+    strategy: str = "hybrid",
+    trials: int | None = None,
+    time: str | None = None,
+    subspace: str | None = None,
+    workers: int = 1,
+    together: int | None = None,
+    faithful: bool = False,
+    reuse: Sequence[str | os.PathLike[str]] = (),
+    then_tune: bool = False,
+    tune_trials: int = TUNING_TRIALS,
+    then_train: bool = False,
+    macro_updates: int | None = None,
+    micro_epochs: int | None = None,
+    supernet_epochs: int | None = None,
+    select: str | None = None,
+    settings: GivenSettings | None = None,
+    dim: int | None = None,
+    epochs: int | None = None,
+    precision: str | None = None,
+    second: Source | None = None,
+    pairs: str | os.PathLike[str] | None = None,
+    split: Split | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool = True,
+) -> Found:
+    """Find the architecture that learns a graph best.
+
+    Args:
+        data: A loaded graph, or anything that `load` takes; else the built-in geography.
+        strategy: hybrid, random, reinforce, bayes, darts or one-shot.
+        trials: Networks to train at most; 100 where no time is given.
+        time: Such as 20m or 1h30m.
+        subspace: P1, P2, P3 or P4; else all.
+        workers: Processes: one a GPU, or sharing the cores.
+        together: Trials in one batched program; 16 for small graphs on a GPU.
+        faithful: Train hopeless trials to their end, as in the paper.
+        reuse: Folders of searches whose trials need not be repeated.
+        then_tune: Then tune the winner's settings.
+        tune_trials: Of `then_tune`.
+        then_train: Then train the winner finally: `Found.model`.
+        macro_updates: k1 of hybrid search; 1 unless said.
+        micro_epochs: k2 of hybrid search; 1 unless said, 0 for none.
+        supernet_epochs: Of darts and one-shot; 50, or what the trials are worth.
+        select: Score: hits@1, mrr or auc_pr.
+        settings: Settings of each training, or the TOML file of those that differ.
+        dim: Numbers in an embedding.
+        epochs: At most so many a training.
+        precision: auto, float32 or mixed.
+        second: The second graph of an alignment.
+        pairs: The file of entity pairs known between the two.
+        split: Shares to hold out of data without splits, as in 90/5/5.
+        out: Folder of the search; without one it is temporary, and cannot be resumed.
+        resume: Go on with the search in `out`.
+        seed: Of every random choice.
+        device: auto, cpu, cuda or cuda:i.
+        progress: Whether to show it.
+    """
+    budget = read_budget(trials, time, otherwise=PAPER_TRIALS)
+    name = choose("strategy", strategy, StrategyName, STRATEGIES)
+    refuse_unused(name, "macro_updates", (StrategyName.HYBRID,), macro_updates)
+    refuse_unused(name, "micro_epochs", (StrategyName.HYBRID,), micro_epochs)
+    supernets = (StrategyName.DARTS, StrategyName.ONE_SHOT)
+    refuse_unused(name, "supernet_epochs", supernets, supernet_epochs)
+    stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
+    chosen = change_settings(
+        stage.given.search_settings(), settings, dim, epochs, precision, select
+    )
+    plan = SearchPlan(
+        strategy=name,
+        subspace=_find_subspace(subspace),
+        macro_updates=1 if macro_updates is None else macro_updates,
+        micro_epochs=1 if micro_epochs is None else micro_epochs,
+        supernet_epochs=choose_supernet_epochs(supernet_epochs, name, budget, chosen),
+        is_faithful=faithful,
+        n_together=together or choose_together(stage.given.graph, chosen, stage.workers),
+    )
+    experiment = stage.given.experiment(architecture=ANY, seed=seed, settings=chosen)
+    wanted = SearchExperiment(experiment=experiment, plan=plan)
+    place = choose_place(out, is_resumed=resume)
+    found = stage.search(wanted, place, budget, is_resumed=resume, reuse=[Path(p) for p in reuse])
+    final, tuning, model = stage.given.final_settings(), None, None
+    if then_tune:
+        final = tuned_settings(final, stage.tune(wanted, found, final, place, tune_trials))
+        tuning = Found(RunPlace(place.path / TUNING, place.temporary))
+    if then_train:
+        stage.train(wanted, found, final, place)
+        model = Model(RunPlace(place.path / FINAL, place.temporary), stage.workers.device)
+    return Found(place, tuning=tuning, model=model)
+
+
+def tune(
+    data: Source | AnyGraph,
+    architecture: GivenArchitecture,
+    *,
+    trials: int | None = None,
+    time: str | None = None,
+    with_dim: bool = False,
+    workers: int = 1,
+    faithful: bool = False,
+    select: str | None = None,
+    settings: GivenSettings | None = None,
+    dim: int | None = None,
+    epochs: int | None = None,
+    precision: str | None = None,
+    second: Source | None = None,
+    pairs: str | os.PathLike[str] | None = None,
+    split: Split | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool = True,
+) -> Found:
+    """Find the settings with which an architecture learns best, in the paper's ranges.
+
+    Learning rate, weight decay, decay of the rate, batch size and dropout.
+
+    Args:
+        data: A loaded graph, or anything that `load` takes.
+        architecture: A name (TransE), a code, a formula, a JSON file, a run, or what was found.
+        trials: Settings to try at most; 50 where no time is given.
+        time: Such as 20m or 1h30m.
+        with_dim: Tune the dimension too.
+        workers: Processes: one a GPU, or sharing the cores.
+        faithful: Train hopeless trials to their end.
+        select: Score: hits@1, mrr or auc_pr.
+        settings: What to begin with, or the TOML file of what differs.
+        dim: Numbers in an embedding.
+        epochs: At most so many a training.
+        precision: auto, float32 or mixed.
+        second: The second graph of an alignment.
+        pairs: The file of entity pairs known between the two.
+        split: Shares to hold out of data without splits, as in 90/5/5.
+        out: Folder of the tuning; without one it is temporary, and cannot be resumed.
+        resume: Go on with the tuning in `out`.
+        seed: Of every random choice.
+        device: auto, cpu, cuda or cuda:i.
+        progress: Whether to show it.
+    """
+    budget = read_budget(trials, time, otherwise=TUNING_TRIALS)
+    stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
+    chosen = change_settings(stage.given.final_settings(), settings, dim, epochs, precision, select)
+    experiment = stage.given.experiment(
+        architecture=read_given_architecture(architecture), seed=seed, settings=chosen
+    )
+    plan = SearchPlan(strategy=StrategyName.TUNE, is_faithful=faithful, with_dim=with_dim)
+    wanted = SearchExperiment(experiment=spell_out(experiment), plan=plan)
+    place = choose_place(out, is_resumed=resume)
+    stage.search(wanted, place, budget, is_resumed=resume)
+    return Found(place)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """Data, workers and audience of a search and of what may follow it."""
+
+    given: GivenData
+    workers: Workers
+    audience: Audience
+
+    @classmethod
+    def set_up(
+        cls,
+        device: str,
+        n_workers: int,
+        data: Source | AnyGraph,
+        second: Source | None,
+        pairs: str | os.PathLike[str] | None,
+        split: Split | str | None,
+        *,
+        progress: bool,
+    ) -> "Stage":
+        """Find the device, then read the data."""
+        workers = Workers(device=find_device(device), n=n_workers)
+        audience = find_audience(is_wanted=progress)
+        given = read_data(data, second=second, pairs=pairs, split=split, audience=audience)
+        return cls(given, workers, audience)
+
+    def search(
+        self,
+        wanted: SearchExperiment,
+        place: RunPlace,
+        budget: Budget,
+        *,
+        is_resumed: bool,
+        reuse: Sequence[Path] = (),
+    ) -> Result:
+        """Search or tune, with a table."""
+        metric = wanted.experiment.settings.selection
+        with search_table(metric, self.audience) as on_change:
+            return search_run(
+                wanted,
+                place.path,
+                budget=budget,
+                workers=self.workers,
+                graph=self.given.graph,
+                is_resumed=is_resumed,
+                reuse=reuse,
+                on_change=on_change,
+            )
+
+    def tune(
+        self,
+        wanted: SearchExperiment,
+        found: Result,
+        final: TrainingSettings,
+        place: RunPlace,
+        n_trials: int,
+    ) -> Result:
+        """Tune the settings of what was found, with a table of its own."""
+        with search_table(final.selection, self.audience) as on_change:
+            return tune_winner(
+                wanted,
+                found,
+                final,
+                place.path,
+                n_trials=n_trials,
+                workers=self.workers,
+                on_change=on_change,
+            )
+
+    def train(
+        self, wanted: SearchExperiment, found: Result, final: TrainingSettings, place: RunPlace
+    ) -> Result:
+        """Train what was found, with a bar of its own."""
+        bar = training_bar(final.max_epochs, final.selection, self.audience)
+        with bar as (on_step, on_epoch):
+            return train_winner(
+                wanted,
+                found,
+                final,
+                place.path,
+                workers=self.workers,
+                on_step=on_step,
+                on_epoch=on_epoch,
+            )
+
+
+def read_budget(trials: int | None, time: str | None, *, otherwise: int) -> Budget:
+    """Return the budget that is given, or so many trials."""
+    seconds = None if time is None else read_time(time)
+    return Budget(
+        trials=otherwise if trials is None and seconds is None else trials, seconds=seconds
+    )
+
+
+def refuse_unused(
+    strategy: StrategyName, what: str, meant: Sequence[StrategyName], given: int | None
+) -> None:
+    """Raise for what is of some strategies and was given with another."""
+    if given is not None and strategy not in meant:
+        raise SettingsError(
+            f"{what} was given, but it is for {' and '.join(meant)}, and the strategy is "
+            f"{strategy}. Leave it out."
+        )
+
+
+def change_settings(
+    base: TrainingSettings,
+    settings: GivenSettings | None,
+    dim: int | None,
+    epochs: int | None,
+    precision: str | None,
+    select: str | None,
+) -> TrainingSettings:
+    """Return settings with what single values and a file change."""
+    return with_changes(
+        read_given_settings(settings, base),
+        dim=dim,
+        max_epochs=epochs,
+        precision=None if precision is None else choose("precision", precision, Precision),
+        selection=None if select is None else choose("select", select, Selection),
+    )
+
+
+def choose_supernet_epochs(
+    given: int | None, strategy: StrategyName, budget: Budget, settings: TrainingSettings
+) -> int:
+    """Return the epochs of a supernet: all trials but one of the budget are worth them.
+
+    Strategies without such a supernet have one value, so that their budget can be raised.
+    """
+    if given is not None:
+        return given
+    if budget.trials is None or strategy not in (StrategyName.DARTS, StrategyName.ONE_SHOT):
+        return MOST_SUPERNET_EPOCHS
+    return max(1, min(MOST_SUPERNET_EPOCHS, (budget.trials - 1) * settings.max_epochs))
+
+
+def choose_together(graph: AnyGraph, settings: TrainingSettings, workers: Workers) -> int:
+    """Return how many trials to train in one program: several only if a GPU gains from it."""
+    if workers.device.type != "cuda" or workers.n > 1:
+        return 1
+    task = task_for(graph)
+    size = network_size(task, settings.dim)
+    return TRIALS_TOGETHER if can_train_together(settings, task.form, size) else 1
+
+
+def _find_subspace(text: str | None) -> Subspace | None:
+    return None if text is None else read_subspace(text)

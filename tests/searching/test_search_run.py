@@ -1,0 +1,508 @@
+"""A search with a folder on disk: what it finds and refuses, and that stopping changes nothing."""
+
+import errno
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+import torch
+
+from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.notation import from_code, from_code_text
+from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.subspaces import Subspace
+from interstellar.errors import DataError, SettingsError, TrainingError
+from interstellar.records.run_folder import RunFolder
+from interstellar.searching import judge as judge_module
+from interstellar.searching.budget import Budget
+from interstellar.searching.search_experiment import (
+    SearchExperiment,
+    SearchPlan,
+    StrategyName,
+    parse_search,
+)
+from interstellar.searching.search_loop import SearchLoop
+from interstellar.searching.search_run import Workers, search_run
+from interstellar.tasks.training_run import Result, train_run
+from tests.searching.fake_workbench import events_of, lasting
+from tests.searching.small_searches import CPU, run_search, small_search
+from tests.tiny_graphs import ring, write_rows
+
+HYBRID = small_search(StrategyName.HYBRID)
+RANDOM = small_search(StrategyName.RANDOM)
+STRATEGIES = [name for name in StrategyName if name is not StrategyName.TUNE]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_before)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hybrid search that nobody disturbed."""
+    torch.set_num_threads(1)
+    out = tmp_path_factory.mktemp("finished") / "run"
+    run_search(HYBRID, out, n_trials=5)
+    return out
+
+
+def copy_run(run: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(run, folder / "run"))
+
+
+def kinds(out: Path) -> list[str]:
+    return [str(event["event"]) for event in RunFolder.open(out).read_events()]
+
+
+def without_time(result: Result) -> Result:
+    return {key: value for key, value in result.items() if key != "seconds"}
+
+
+class Interrupt:
+    """Raises at the n-th change of a search."""
+
+    def __init__(self, n: int) -> None:
+        self.n_left = n
+
+    def __call__(self, _: SearchLoop) -> None:
+        self.n_left -= 1
+        if self.n_left == 0:
+            raise KeyboardInterrupt
+
+
+def test_a_run_folder_holds_everything_that_the_search_was(finished: Path) -> None:
+    run = RunFolder.open(finished)
+
+    names = {path.name for path in finished.iterdir()}
+    assert names >= {"experiment.toml", "environment.json", "journal.jsonl", "result.json"}
+    assert parse_search(run.experiment_file.read_text()) == HYBRID
+    assert run.read_environment()["device"] == "cpu"
+    assert kinds(finished) == [
+        "started",
+        *7 * ["proposed", "ended"],
+        "finished",
+    ]
+
+
+def test_the_result_says_what_was_found_and_what_it_cost(finished: Path) -> None:
+    result: Result = RunFolder.open(finished).read_result()
+    ended = [event for event in events_of(finished / "journal.jsonl", "ended") if "score" in event]
+    scores = {event["number"]: event["score"] for event in ended}
+
+    best, answer = result["best"], result["answer"]
+    assert best["score"] == best["valid"]["mrr"] == max(map(float, map(str, scores.values())))
+    assert scores[best["proposal"]] == best["score"]
+    assert from_code(best["canonical"]) == canonical_form(from_code(best["code"]))
+    assert best["formula"]
+    assert from_code(answer["canonical"]) == canonical_form(from_code(answer["code"]))
+    assert (result["trials"], result["distinct_trained"], result["reused"]) == (5, 5, 0)
+    assert (result["failed"], result["stopped_early"], result["shared_rounds"]) == (0, 0, 2)
+    assert (result["strategy"], result["seed"]) == ("hybrid", 3)
+    assert result["seconds"] > 0
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_ends_within_budget_with_a_trained_best(
+    tmp_path: Path, strategy: StrategyName
+) -> None:
+    result = run_search(small_search(strategy), tmp_path / "run", n_trials=3)
+
+    assert result["best"]["score"] > 0
+    assert 1 <= result["distinct_trained"] <= result["trials"] <= 3
+    assert result["trials"] == (1 if strategy in ("darts", "one-shot") else 3)
+
+
+@pytest.mark.parametrize("strategy", ["darts", "one-shot"])
+def test_what_a_supernet_answers_was_trained_and_its_score_is_said(
+    tmp_path: Path, strategy: str
+) -> None:
+    result = run_search(small_search(StrategyName(strategy)), tmp_path / "run")
+
+    assert result["answer"]["canonical"] == result["best"]["canonical"]
+    assert result["answer"]["score"] == result["best"]["score"]
+
+
+def test_a_subspace_is_not_left(tmp_path: Path) -> None:
+    plan = SearchPlan(strategy=StrategyName.RANDOM, subspace=Subspace.P1)
+    run_search(small_search(plan=plan), tmp_path / "run", n_trials=5)
+
+    proposed = events_of(tmp_path / "run" / "journal.jsonl", "proposed")
+    space = SearchSpace(Subspace.P1)
+    assert all(from_code_text(str(event["code"])) in space for event in proposed)
+
+
+def test_the_same_seed_finds_the_same_and_another_seed_tries_others(tmp_path: Path) -> None:
+    first = run_search(RANDOM, tmp_path / "first")
+    again = run_search(RANDOM, tmp_path / "again")
+    run_search(small_search(seed=4), tmp_path / "other")
+
+    assert without_time(first) == without_time(again)
+    assert lasting(tmp_path / "first" / "journal.jsonl") == lasting(
+        tmp_path / "again" / "journal.jsonl"
+    )
+    assert lasting(tmp_path / "first" / "journal.jsonl") != lasting(
+        tmp_path / "other" / "journal.jsonl"
+    )
+
+
+@pytest.mark.parametrize("n_changes", [1, 2, 5, 8, 14])
+def test_a_search_interrupted_and_resumed_is_the_search_that_was_not(
+    tmp_path: Path, finished: Path, n_changes: int
+) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run_search(HYBRID, out, n_trials=5, on_change=Interrupt(n_changes))
+    assert not (out / "result.json").exists()
+
+    resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+
+    assert without_time(resumed) == without_time(RunFolder.open(finished).read_result())
+    assert lasting(out / "journal.jsonl") == lasting(finished / "journal.jsonl")
+    assert kinds(out).count("resumed") == 1
+
+
+def test_a_finished_search_resumed_gives_its_result_without_training(
+    tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("it was trained again")
+
+    out = copy_run(finished, tmp_path)
+    monkeypatch.setattr(judge_module, "Training", fail)
+    monkeypatch.setattr(judge_module, "Supernet", fail)
+
+    again = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+
+    assert without_time(again) == without_time(RunFolder.open(finished).read_result())
+
+
+def test_a_finished_search_can_be_given_more_trials(tmp_path: Path, finished: Path) -> None:
+    out = copy_run(finished, tmp_path)
+    whole = run_search(HYBRID, tmp_path / "whole", n_trials=8)
+
+    more = run_search(HYBRID, out, n_trials=8, is_resumed=True)
+
+    assert without_time(more) == without_time(whole)
+    assert lasting(out / "journal.jsonl") == lasting(tmp_path / "whole" / "journal.jsonl")
+
+
+def test_resuming_where_there_is_nothing_begins_a_search(tmp_path: Path) -> None:
+    result = run_search(RANDOM, tmp_path / "run", n_trials=1, is_resumed=True)
+
+    assert result["trials"] == 1
+
+
+def test_a_folder_that_exists_is_refused_without_resuming(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"exists.*--resume"):
+        run_search(RANDOM, tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (small_search(StrategyName.HYBRID, seed=4), "`seed = 3`, and now `seed = 4`"),
+        (small_search(StrategyName.HYBRID, settings={"dim": 10}), "`dim = 8`, and now `dim = 10`"),
+        (small_search(StrategyName.HYBRID, data="synthetic:entities=61"), "entities=61"),
+        (RANDOM, "strategy"),
+        (
+            small_search(
+                StrategyName.HYBRID,
+                plan=replace(HYBRID.plan, subspace=Subspace.P2),
+            ),
+            "subspace",
+        ),
+    ],
+)
+def test_resuming_another_search_is_refused_with_the_difference(
+    finished: Path, other: SearchExperiment, words: str
+) -> None:
+    n_before = len(kinds(finished))
+
+    with pytest.raises(SettingsError, match="is another search") as refusal:
+        run_search(other, finished, is_resumed=True)
+
+    assert words in str(refusal.value)
+    assert len(kinds(finished)) == n_before
+
+
+def test_resuming_a_training_as_a_search_is_refused(tmp_path: Path) -> None:
+    trained = replace(RANDOM.experiment, architecture="TransE")
+    train_run(trained, tmp_path / "run", device=CPU)
+
+    with pytest.raises(SettingsError, match=r"no table \[search\]"):
+        run_search(RANDOM, tmp_path / "run", is_resumed=True)
+
+
+def test_resuming_on_another_device_is_refused(finished: Path) -> None:
+    with pytest.raises(SettingsError, match="begun on cpu, and this is meta"):
+        search_run(
+            HYBRID,
+            finished,
+            budget=Budget(trials=1),
+            workers=Workers(device=torch.device("meta")),
+            is_resumed=True,
+        )
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(ring(41), "data was"), ([*ring(39), ("e39", "next", "e1")], "graph_sha256 was")],
+)
+def test_resuming_with_data_that_changed_is_refused_with_the_difference(
+    tmp_path: Path, rows: list[tuple[str, str, str]], words: str
+) -> None:
+    file = write_rows(tmp_path / "ring.tsv", ring(40))
+    asked = small_search(data=str(file))
+    run_search(asked, tmp_path / "run", n_trials=1)
+    write_rows(file, rows)
+
+    with pytest.raises(SettingsError, match="other data") as refusal:
+        run_search(asked, tmp_path / "run", n_trials=2, is_resumed=True)
+
+    assert words in str(refusal.value)
+
+
+def test_a_journal_of_a_newer_version_is_refused(tmp_path: Path, finished: Path) -> None:
+    journal = copy_run(finished, tmp_path) / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"version": 1', '"version": 2', 1))
+
+    with pytest.raises(DataError, match=r"version 2 .* newer interstellar"):
+        run_search(HYBRID, tmp_path / "run", n_trials=5, is_resumed=True)
+
+
+def test_a_journal_whose_last_line_was_cut_is_repaired_and_that_is_said(
+    tmp_path: Path, finished: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = copy_run(finished, tmp_path)
+    journal = out / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:9]) + lines[9][:60])
+
+    with caplog.at_level(logging.WARNING):
+        resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+
+    [said] = events_of(journal, "resumed")
+    assert "the last line was cut" in caplog.text
+    assert said["repaired"] == lines[9][:60].decode()
+    assert (out / "journal.jsonl.cut").read_bytes() == lines[9][:60] + b"\n"
+    assert without_time(resumed) == without_time(RunFolder.open(finished).read_result())
+    assert lasting(journal) == lasting(finished / "journal.jsonl")
+
+
+def test_a_second_search_in_one_folder_is_refused(tmp_path: Path, finished: Path) -> None:
+    out = copy_run(finished, tmp_path)
+
+    with (
+        RunFolder.open(out).writing(),
+        pytest.raises(SettingsError, match=f"written by process {os.getpid()},"),
+    ):
+        run_search(HYBRID, out, n_trials=9, is_resumed=True)
+
+    assert run_search(HYBRID, out, n_trials=5, is_resumed=True)["trials"] == 5
+
+
+@pytest.mark.parametrize("n_room", [0, 1, 4, 9])
+def test_a_full_disk_ends_the_search_and_what_was_done_can_be_resumed(
+    tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch, n_room: int
+) -> None:
+    """There is room for so many lines of the journal after it was begun."""
+    write, n_left, out = os.write, n_room, tmp_path / "run"
+
+    def write_where_there_is_room(descriptor: int, data: bytes) -> int:
+        nonlocal n_left
+        is_line = data.startswith(b'{"event": "') and b'"event": "journal"' not in data
+        n_left -= is_line
+        if is_line and n_left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_where_there_is_room)
+        with pytest.raises(OSError, match="No space left"):
+            run_search(HYBRID, out, n_trials=5)
+    assert len(kinds(out)) == n_room
+
+    resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+
+    assert without_time(resumed) == without_time(RunFolder.open(finished).read_result())
+    assert lasting(out / "journal.jsonl") == lasting(finished / "journal.jsonl")
+
+
+def test_trials_of_another_search_cost_nothing_and_are_named(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "before", n_trials=3)
+
+    result = run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=(tmp_path / "before",))
+
+    ended = events_of(tmp_path / "run" / "journal.jsonl", "ended")
+    reused = [event.get("reused") for event in ended]
+    assert reused == [*(f"proposal {n} of {tmp_path / 'before'}" for n in range(3)), None, None]
+    assert (result["trials"], result["reused"]) == (2, 3)
+
+
+def test_a_search_that_reused_everything_has_a_best(tmp_path: Path) -> None:
+    """DARTS proposes one network, which the search before has trained."""
+    darts = small_search(StrategyName.DARTS)
+    before = run_search(darts, tmp_path / "before")
+
+    result = run_search(darts, tmp_path / "run", reuse=(tmp_path / "before",))
+
+    assert result["best"]["score"] == result["answer"]["score"] == before["best"]["score"]
+    assert (result["trials"], result["distinct_trained"], result["reused"]) == (0, 0, 1)
+
+
+def test_what_was_reused_can_be_reused_again(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "first", n_trials=2)
+    run_search(RANDOM, tmp_path / "second", n_trials=1, reuse=(tmp_path / "first",))
+
+    result = run_search(RANDOM, tmp_path / "third", n_trials=1, reuse=(tmp_path / "second",))
+
+    assert (result["trials"], result["reused"]) == (1, 3)
+
+
+def test_several_searches_can_be_reused_and_resuming_does_so_again(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "first", n_trials=2)
+    run_search(small_search(StrategyName.BAYES), tmp_path / "second", n_trials=2)
+    both = (tmp_path / "first", tmp_path / "second")
+    whole = run_search(RANDOM, tmp_path / "whole", n_trials=2, reuse=both)
+    with pytest.raises(KeyboardInterrupt):
+        run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, on_change=Interrupt(2))
+
+    resumed = run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, is_resumed=True)
+
+    assert without_time(resumed) == without_time(whole)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (small_search(settings={"dim": 10}), "`dim = 10`, and now `dim = 8`"),
+        (small_search(settings={"max_epochs": 3}), "`max_epochs = 3`, and now `max_epochs = 2`"),
+        (small_search(seed=4), "`seed = 4`, and now `seed = 3`"),
+        (small_search(data="synthetic:entities=61"), "other data"),
+    ],
+)
+def test_reusing_what_does_not_hold_here_is_refused_with_the_difference(
+    tmp_path: Path, other: SearchExperiment, words: str
+) -> None:
+    run_search(other, tmp_path / "other", n_trials=1)
+
+    with pytest.raises(SettingsError) as refusal:
+        run_search(RANDOM, tmp_path / "run", reuse=(tmp_path / "other",))
+
+    assert words in str(refusal.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_reusing_what_is_no_search_is_refused(tmp_path: Path) -> None:
+    train_run(replace(RANDOM.experiment, architecture="TransE"), tmp_path / "training", device=CPU)
+
+    with pytest.raises(SettingsError, match=r"no table \[search\]"):
+        run_search(RANDOM, tmp_path / "run", reuse=(tmp_path / "training",))
+    with pytest.raises(SettingsError, match="does not exist"):
+        run_search(RANDOM, tmp_path / "run", reuse=(tmp_path / "nowhere",))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_search_whose_trials_all_fail_says_why(tmp_path: Path) -> None:
+    asked = small_search(
+        plan=SearchPlan(strategy=StrategyName.RANDOM, subspace=Subspace.P4),
+        settings={"learning_rate": 1e38, "max_epochs": 4},
+    )
+
+    with pytest.raises(TrainingError, match=r"none of 3 trials has a score .*not a finite number"):
+        run_search(asked, tmp_path / "run", n_trials=3)
+
+
+@pytest.mark.parametrize("strategy", ["darts", "one-shot"])
+def test_a_search_whose_supernet_has_no_memory_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    def run_out(*_: object, **__: object) -> NoReturn:
+        raise MemoryError("no room for a supernet")
+
+    monkeypatch.setattr(judge_module, "Supernet", run_out)
+
+    with pytest.raises(TrainingError, match="no room for a supernet"):
+        run_search(small_search(StrategyName(strategy)), tmp_path / "run")
+
+
+def test_a_hybrid_search_outlives_its_shared_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object, **__: object) -> NoReturn:
+        raise MemoryError("no room for a supernet")
+
+    monkeypatch.setattr(judge_module, "Supernet", run_out)
+
+    result = run_search(HYBRID, tmp_path / "run", n_trials=4)
+
+    assert (result["trials"], result["shared_rounds"], result["failed"]) == (4, 0, 0)
+
+
+def test_a_search_out_of_time_keeps_what_it_has_and_goes_on_with_the_rest(tmp_path: Path) -> None:
+    """Once two trials have ended, there is time left for a small part of the third."""
+    asked = small_search(settings={"max_epochs": 60})
+    journal = tmp_path / "run" / "journal.jsonl"
+
+    def cut_time(loop: SearchLoop) -> None:
+        if len(loop.trials.ended) == 2:
+            loop.budget = Budget(seconds=loop.seconds + 0.02)
+
+    first = run_search(asked, tmp_path / "run", n_trials=4, on_change=cut_time)
+    late = [event["number"] for event in events_of(journal, "unfinished")]
+    more = run_search(asked, tmp_path / "run", n_trials=4, is_resumed=True)
+
+    assert (first["trials"], late) == (2, [2])
+    assert more["trials"] == 4
+    assert [event["number"] for event in events_of(journal, "ended")] == [0, 1, 2, 3]
+
+
+def test_a_search_without_time_for_one_trial_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="the time was over before the first had one"):
+        search_run(
+            RANDOM, tmp_path / "run", budget=Budget(seconds=1e-6), workers=Workers(device=CPU)
+        )
+
+
+@pytest.mark.slow
+def test_two_workers_try_what_one_tries_and_find_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random search proposes the same whatever it is told, so only the order may differ."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)  # so that each has one thread, as here
+    alone = run_search(RANDOM, tmp_path / "alone", n_trials=4)
+
+    both = run_search(RANDOM, tmp_path / "both", n_trials=4, n_workers=2)
+
+    def by_number(out: Path) -> list[dict[str, object]]:
+        return sorted(lasting(out / "journal.jsonl"), key=lambda event: str(event["number"]))
+
+    assert by_number(tmp_path / "both") == by_number(tmp_path / "alone")
+    assert both["best"]["code"] == alone["best"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("device", "n", "devices"),
+    [
+        ("cpu", 3, ["cpu", "cpu", "cpu"]),
+        ("cuda", 3, ["cuda:0", "cuda:1", "cuda:0"]),
+        ("cuda:1", 2, ["cuda:1", "cuda:1"]),
+    ],
+)
+def test_workers_are_spread_over_the_cards_unless_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, device: str, n: int, devices: list[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+    assert Workers(device=torch.device(device), n=n).devices() == devices

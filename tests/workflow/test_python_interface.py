@@ -1,0 +1,221 @@
+"""The Python way: load, search, train, predict, align, save, open, update."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import interstellar as ist
+from interstellar.errors import DataError, SettingsError
+from tests.cli.run_command import run_command
+
+SMALL: Any = {"dim": 8, "epochs": 2, "progress": False, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def model() -> ist.Model:
+    return ist.train("geography-S1", "ComplEx", dim=16, epochs=20, progress=False, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def pair_model() -> ist.Model:
+    return ist.train(
+        "synthetic-alignment:entities=60", "TransE", dim=16, epochs=5, progress=False, device="cpu"
+    )
+
+
+def test_a_model_knows_what_it_is(model: ist.Model) -> None:
+    assert model.architecture == ist.read_architecture("ComplEx")
+    assert model.graph.name == "geography-S1"
+    assert model.metrics["test"] is not None
+    assert model.metrics["test"]["mrr"] > 0.3
+    assert "of geography-S1" in repr(model)
+
+
+def test_answers_have_names_scores_and_reasons(model: ist.Model) -> None:
+    found = model.predict(subject="france", relation="locatedin", k=3, explain=True)
+
+    assert [answer.rank for answer in found] == [1, 2, 3]
+    assert found[0].score >= found[1].score >= found[2].score
+    best = found[0].explanation
+    assert best is not None
+    assert str(best.paths[0]).startswith("france ")
+    assert best.paths[0].triplets[0][1] in ("neighbor", "locatedin")
+
+
+def test_a_saved_model_answers_the_same(model: ist.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "saved")
+
+    reopened = ist.open(tmp_path / "saved", device="cpu")
+
+    query: Any = {"subject": "france", "relation": "neighbor"}
+    assert [(a.entity, a.score) for a in reopened.predict(**query)] == [
+        (a.entity, a.score) for a in model.predict(**query)
+    ]
+    assert reopened.evaluate() == model.metrics["test"]
+    with pytest.raises(SettingsError, match="exists"):
+        model.save(tmp_path / "saved")
+
+
+def test_a_temporary_run_goes_with_its_model() -> None:
+    trained = ist.train("geography-S1", "TransE", **SMALL)
+    path = trained.path
+    assert path.is_dir()
+
+    del trained
+
+    assert not path.exists()
+
+
+def test_a_run_in_a_folder_of_the_users_stays(tmp_path: Path) -> None:
+    trained = ist.train("geography-S1", "TransE", out=tmp_path / "run", **SMALL)
+    del trained
+
+    assert ist.open(tmp_path / "run").metrics["valid"] is not None
+
+
+def test_a_command_and_a_function_make_the_same_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", "geography-S1", "--architecture", "TransE", "--dim", "8", "--epochs", "2"]
+    run_command(capfd, *command, "--device", "cpu", "--out", str(tmp_path / "command"))
+    ist.train("geography-S1", "TransE", out=tmp_path / "function", **SMALL)
+
+    experiments = [(tmp_path / x / "experiment.toml").read_text() for x in ("command", "function")]
+    results = [
+        json.loads((tmp_path / x / "result.json").read_text()) for x in ("command", "function")
+    ]
+    assert experiments[0] == experiments[1]
+    assert results[0]["weights_sha256"] == results[1]["weights_sha256"]
+
+
+def test_what_was_found_is_trained(tmp_path: Path) -> None:
+    found = ist.search("geography-S3", trials=2, out=tmp_path / "found", **SMALL)
+
+    trained = ist.train("geography-S3", found.best, **SMALL)
+
+    assert len(found.trials) >= 2
+    assert found.best.score == max(trial.score or 0 for trial in found.trials)
+    assert trained.architecture == found.best.architecture
+    assert ist.train("geography-S3", found, **SMALL).architecture == trained.architecture
+    assert ist.Found.open(tmp_path / "found").best == found.best
+
+
+def test_search_tune_and_train_in_one_call() -> None:
+    found = ist.search(trials=1, then_tune=True, tune_trials=1, then_train=True, **SMALL)
+
+    assert found.tuning is not None
+    assert found.tuning.best.settings["learning_rate"] > 0
+    assert found.model is not None
+    assert found.model.architecture == found.best.architecture
+
+
+def test_tuning_lists_what_was_tried() -> None:
+    tuned = ist.tune("geography-S1", "TransE", trials=2, **SMALL)
+
+    assert len(tuned.trials) == 2
+    assert tuned.best.settings in [trial.changes for trial in tuned.trials]
+
+
+def test_frames_go_in_and_out(tmp_path: Path, pair_model: ist.Model) -> None:
+    frame = pd.DataFrame(
+        [(f"e{i}", "next", f"e{(i + 1) % 40}") for i in range(40)],
+        columns=["subject", "relation", "object"],
+    )
+    trained = ist.train(frame, "TransE", **SMALL)
+    assert isinstance(trained.graph, ist.KnowledgeGraph)
+    assert len(trained.graph.entities) == 40
+
+    aligned = pair_model.align(decode="cosine", threshold="none").to_frame("pandas")
+    assert list(aligned.columns) == ["first", "second", "score", "known"]
+
+
+def test_an_alignment_is_read_by_name_and_written(tmp_path: Path, pair_model: ist.Model) -> None:
+    alignment = pair_model.align(one_to_one=True)
+    alignment.save(tmp_path / "pairs.tsv", unmatched=tmp_path / "alone.tsv")
+
+    lines = (tmp_path / "pairs.tsv").read_text().splitlines()
+    pairs = alignment.pairs
+    assert len(lines) == len(alignment) + 1 == len(pairs) + 1
+    assert lines[1].split("\t")[:2] == [pairs[0].first, pairs[0].second]
+    assert pairs[0].is_known
+    alone = (tmp_path / "alone.tsv").read_text().splitlines()[1:]
+    assert len(alone) == sum(map(len, alignment.unmatched))
+
+
+def test_every_decoding_is_compared(pair_model: ist.Model) -> None:
+    found = pair_model.compare_decodings()
+
+    assert set(found) == {"cosine", "csls", "sinkhorn", "hungarian", "stable"}
+    assert found["cosine"]["reference"] == pair_model.metrics["test"]
+
+
+def test_an_alignment_is_trained_on_in_rounds(tmp_path: Path, pair_model: ist.Model) -> None:
+    pair_model.save(tmp_path / "run")
+
+    alignment = ist.open(tmp_path / "run").align(iterate=1, epochs=1, progress=False)
+
+    assert alignment.iterated is not None
+    assert alignment.iterated.rounds[0].round == 0
+
+
+def test_new_facts_make_a_new_model(model: ist.Model) -> None:
+    more = [("atlantis", "neighbor", "france"), ("atlantis", "locatedin", "europe")]
+
+    updated = model.update(more, epochs=2, progress=False)
+
+    assert updated.result["continued_from"]["new_entities"] == 1
+    assert updated.predict(subject="atlantis", relation="neighbor", k=1)
+    with pytest.raises(SettingsError, match='"atlantis" is not an entity'):
+        model.predict(subject="atlantis", relation="neighbor")
+
+
+def test_queries_by_file(tmp_path: Path, model: ist.Model) -> None:
+    (tmp_path / "q.tsv").write_text("subject\trelation\tobject\nfrance\tneighbor\t?\n")
+
+    outcome = model.predict_file(tmp_path / "q.tsv", tmp_path / "a.tsv", k=2)
+
+    assert (outcome.n_queries, outcome.n_answers) == (1, 2)
+
+
+def test_vectors_are_exported(tmp_path: Path, model: ist.Model) -> None:
+    assert model.export(tmp_path / "v.tsv").dim == 16
+
+
+def test_probabilities_are_measured(model: ist.Model, pair_model: ist.Model) -> None:
+    assert model.evaluate_calibration().temperature > 0
+    with pytest.raises(SettingsError, match="entity alignment"):
+        pair_model.evaluate_calibration()
+
+
+def test_the_wrong_kind_of_model_is_said(model: ist.Model, pair_model: ist.Model) -> None:
+    with pytest.raises(SettingsError, match="is a run of link prediction"):
+        model.align()
+    with pytest.raises(SettingsError, match="is a run of entity alignment"):
+        pair_model.predict(subject="a", relation="b")
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path, model: ist.Model) -> None:
+    with pytest.raises(SettingsError, match="no architecture was given"):
+        ist.train("geography-S1")
+    with pytest.raises(SettingsError, match="preset 'mine' is unknown"):
+        ist.train("geography-S1", preset="mine")
+    with pytest.raises(SettingsError, match=r"no folder was given.*Give `out`"):
+        ist.train("geography-S1", "TransE", resume=True)
+    with pytest.raises(SettingsError, match="micro_epochs was given, but it is for hybrid"):
+        ist.search(strategy="random", trials=1, micro_epochs=2)
+    with pytest.raises(SettingsError, match="does not exist, but a run is a folder"):
+        ist.open(tmp_path / "nowhere")
+    with pytest.raises(SettingsError, match="iterate"):
+        model.align(epochs=3)
+
+
+def test_a_cut_model_is_refused_when_it_is_opened(tmp_path: Path, model: ist.Model) -> None:
+    model.save(tmp_path / "cut")
+    weights = tmp_path / "cut" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-10])
+
+    with pytest.raises(DataError, match="cut or altered"):
+        ist.open(tmp_path / "cut")
