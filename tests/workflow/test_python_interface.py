@@ -1,6 +1,8 @@
 """The Python way: load, search, train, predict, align, save, open, update."""
 
 import json
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,14 @@ import pandas as pd
 import pytest
 
 import interstellar as ist
+from interstellar.cli import (
+    alignment_commands,
+    export_commands,
+    prediction_commands,
+    search_commands,
+    training_commands,
+    update_commands,
+)
 from interstellar.errors import DataError, SettingsError
 from tests.cli.run_command import run_command
 
@@ -219,3 +229,35 @@ def test_a_cut_model_is_refused_when_it_is_opened(tmp_path: Path, model: ist.Mod
 
     with pytest.raises(DataError, match="cut or altered"):
         ist.open(tmp_path / "cut")
+
+
+RENAMED = {"settings_file": "settings", "object_": "object", "as_json": None, "run": None}
+"""Arguments of commands that a function calls otherwise, or that only a command has."""
+BY_FILE = {"queries", "out"}
+"""Of `predict`: arguments of `predict_file`."""
+
+
+@pytest.mark.parametrize(
+    ("command", "function", "only_command", "only_function"),
+    [
+        (training_commands.train, ist.train, set(), {"progress"}),
+        (search_commands.search, ist.search, set(), {"progress"}),
+        (search_commands.tune, ist.tune, set(), {"progress"}),
+        (prediction_commands.predict, ist.Model.predict, {"device", *BY_FILE}, set()),
+        (alignment_commands.align, ist.Model.align, {"device", "out", "unmatched"}, {"progress"}),
+        (update_commands.update, ist.Model.update, {"device"}, {"progress"}),
+        (export_commands.export_embeddings, ist.Model.export, {"out"}, {"path"}),
+        (training_commands.evaluate, ist.Model.evaluate, {"device", "calibration"}, set()),
+    ],
+)
+def test_what_a_command_can_a_function_can_and_the_other_way_round(
+    command: Callable[..., None],
+    function: Callable[..., object],
+    only_command: set[str],
+    only_function: set[str],
+) -> None:
+    flags = {RENAMED.get(name, name) for name in signature(command).parameters} - {None}
+    arguments = set(signature(function).parameters) - {"self"}
+
+    assert flags - arguments == only_command
+    assert arguments - flags == only_function

@@ -33,7 +33,7 @@ app = typer.Typer(no_args_is_help=True, help="Studies of the paper, on any data.
 def one_shot(
     out: Out,
     data: Annotated[
-        str, typer.Argument(metavar="[DATA]", help="Name of a set, folder, or file.")
+        str, typer.Argument(metavar="DATA", help="Name of a set, folder, or file.")
     ] = BUILT_IN,
     architectures: Annotated[
         int, typer.Option(help="Drawn from each of the two spaces.")

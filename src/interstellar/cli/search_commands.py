@@ -38,7 +38,7 @@ Select = Annotated[str | None, typer.Option("--select", help="Score: hits@1, mrr
 def search(
     out: Out,
     data: Annotated[
-        str, typer.Argument(metavar="[DATA]", help="Name of a set, folder, or file.")
+        str, typer.Argument(metavar="DATA", help="Name of a set, folder, or file.")
     ] = BUILT_IN,
     strategy: Annotated[
         str, typer.Option(help="hybrid, random, reinforce, bayes, darts or one-shot.")

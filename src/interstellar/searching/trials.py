@@ -6,6 +6,7 @@ from typing import final
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.notation import to_formula
 from interstellar.searching.works import Earned
 
 
@@ -25,6 +26,11 @@ class Trial:
     def network(self) -> Architecture:
         """The canonical form: what networks are told apart by."""
         return canonical_form(self.architecture)
+
+    @property
+    def formula(self) -> str:
+        """The network in one line."""
+        return to_formula(self.network)
 
     @property
     def score(self) -> float | None:

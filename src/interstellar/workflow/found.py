@@ -8,7 +8,7 @@ from typing import final
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import read_architecture, to_formula
+from interstellar.architecture.notation import read_architecture, to_code, to_formula
 from interstellar.records.run_folder import RunFolder
 from interstellar.searching.search_run import list_trials
 from interstellar.searching.trials import Trial
@@ -28,6 +28,11 @@ class Winner:
     """All metrics of the best epoch there."""
     settings: dict[str, float | int] = field(default_factory=dict)
     """Of a tuning: what differs from the settings it began with."""
+
+    @property
+    def code(self) -> list[int]:
+        """The architecture as 11 numbers."""
+        return list(to_code(self.architecture))
 
     @property
     def formula(self) -> str:
