@@ -1,6 +1,6 @@
 """What `align --iterate` gains: Hits@1 on test pairs before and after rounds of training on.
 
-    python benchmarks/iterate.py [--pairs 3] [--entities 240] [--json FILE]
+    python benchmarks/iterate.py [--pairs 3] [--entities 120] [--json FILE]
 
 Several synthetic pairs of graphs, each trained once and then iterated by each way of proposing
 seeds; "no new seeds" trains on for as many epochs with the seeds it has. Scored is the round that
@@ -33,14 +33,13 @@ ARCHITECTURE = "[0,2,7,0,0,0,0,0,0,0,0]"
 WAYS = {
     "csls": IterationSettings(),
     "cosine": IterationSettings(decoding=Decoding.COSINE),
-    "csls, precision 70 %": IterationSettings(least_precision=0.7),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--entities", type=int, default=240)
+    parser.add_argument("--entities", type=int, default=120)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path)

@@ -36,13 +36,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_readmes_program_prints_what_the_readme_says() -> None:
+def test_the_readmes_program_prints_what_the_readme_says(tmp_path: Path) -> None:
     [program] = blocks("python")
     expected = README.split("prints\n\n```\n")[1].split("```")[0]
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = run_in(tmp_path, sys.executable, "-c", program)
 
     assert done.stdout == expected
 

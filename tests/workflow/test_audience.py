@@ -84,15 +84,31 @@ def test_a_notebook_shows_the_last_epoch_and_how_many_there_are(notebook: Shown)
     assert "3 of 9" in notebook.texts[-1]
 
 
-def test_lines_have_one_for_each_epoch(capfd: pytest.CaptureFixture[str]) -> None:
-    with training_bar(9, "mrr", Audience.LINES) as (on_step, on_epoch):
-        on_step(1, 2)
-        on_epoch(report_of(3))
-        on_epoch(report_of(4))
-
+def shown_epochs(capfd: pytest.CaptureFixture[str]) -> list[str]:
     out, err = capfd.readouterr()
     assert out == ""
-    assert [line.split(":")[0] for line in err.splitlines()] == ["epoch 3", "epoch 4"]
+    return [line.split(":")[0] for line in err.splitlines()]
+
+
+def test_slow_epochs_have_a_line_each(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([0.0, 1.5, 3.0])
+    monkeypatch.setattr("interstellar.workflow.progress.time.monotonic", lambda: next(times))
+    with training_bar(9, "mrr", Audience.LINES) as (on_step, on_epoch):
+        on_step(1, 2)
+        for epoch in (1, 2, 3):
+            on_epoch(report_of(epoch))
+
+    assert shown_epochs(capfd) == ["epoch 1", "epoch 2", "epoch 3"]
+
+
+def test_quick_epochs_do_not_flood_a_log(capfd: pytest.CaptureFixture[str]) -> None:
+    with training_bar(60, "mrr", Audience.LINES) as (_, on_epoch):
+        for epoch in range(1, 61):
+            on_epoch(report_of(epoch))
+
+    assert shown_epochs(capfd) == ["epoch 1", "epoch 60"]
 
 
 def test_nobody_is_shown_nothing(capfd: pytest.CaptureFixture[str]) -> None:

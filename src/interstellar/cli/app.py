@@ -5,6 +5,7 @@
 """
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated
 
@@ -28,6 +29,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a wrong command line; it has no public name for it."""
 
 INTERRUPTED = 130
+RESUMABLE = {"train", "search", "tune", "update", "reproduce"}
 
 app = typer.Typer(
     name="interstellar",
@@ -89,8 +91,15 @@ def run(arguments: list[str] | None = None) -> int:
     except OSError as error:
         return fail(f"{error}. Nothing was left half written.", 1)
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code by itself
-        return fail("interrupted.", INTERRUPTED)
+        return fail(describe_interruption(arguments or sys.argv[1:]), INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def describe_interruption(arguments: Sequence[str]) -> str:
+    """Say that a command was interrupted, and how to go on where it can be."""
+    if not RESUMABLE & set(arguments[:1]):
+        return "interrupted."
+    return "interrupted. What was done is kept: the same command with --resume goes on."
 
 
 def fail_usage(error: Exception) -> int:

@@ -120,7 +120,7 @@ def read_experiment(path: Path) -> Experiment:
     Raises:
         SettingsError: A key is unknown, missing or of the wrong type; file and key are named.
     """
-    return take_experiment(read_toml(path), path.name)
+    return take_experiment(read_toml(path), str(path))
 
 
 def parse_experiment(text: str, file: str = "experiment") -> Experiment:
@@ -164,7 +164,7 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
 
     The file may be that of a whole experiment; what else it says is left to the command line.
     """
-    whole, file = read_toml(path), path.name
+    whole, file = read_toml(path), str(path)
     left_out = ("version", "architecture", "seed", "data", "continued")
     tables = {key: value for key, value in whole.items() if key not in left_out}
     refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")

@@ -33,6 +33,12 @@ def report(text: str) -> None:
     sys.stderr.flush()
 
 
+def tell(audience: Audience, text: str) -> None:
+    """Write a line to standard error, if anybody watches."""
+    if audience is not Audience.NOBODY:
+        report(text)
+
+
 @final
 class NotebookText:
     """A text below a notebook's cell that can be replaced; without widgets, so it needs none."""

@@ -12,7 +12,7 @@ from interstellar.errors import SettingsError
 from interstellar.training.experiment import Experiment
 from interstellar.training.presets import default_settings, search_settings
 from interstellar.training.settings import TrainingSettings
-from interstellar.workflow.audience import Audience, report
+from interstellar.workflow.audience import Audience, tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,9 +83,8 @@ def read_data(
             )
         return GivenData(graph=data, data=data.name)
     graph = load(data, second=second, pairs=pairs, split=shares, seed=0)
-    if audience is not Audience.NOBODY:
-        for note in graph.notes:
-            report(f"note: {note}")
+    for note in graph.notes:
+        tell(audience, f"note: {note}")
     return GivenData(
         graph=graph,
         data=_name_source(data, graph.name),

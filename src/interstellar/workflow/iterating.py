@@ -14,7 +14,7 @@ from interstellar.tasks.iterated_alignment import (
     iterate_run,
 )
 from interstellar.training.loop import EpochReport
-from interstellar.workflow.audience import Audience, report
+from interstellar.workflow.audience import Audience, tell
 from interstellar.workflow.progress import OnEpoch, OnStep, training_bar
 
 
@@ -39,8 +39,8 @@ def train_in_rounds(
             on_step=on_step,
             on_epoch=on_epoch,
         )
-    if iterated.stopped is not None and audience is not Audience.NOBODY:
-        report(f"stopped after round {iterated.rounds[-1].round}: {iterated.stopped}.")
+    if iterated.stopped is not None:
+        tell(audience, f"stopped after round {iterated.rounds[-1].round}: {iterated.stopped}.")
     return iterated
 
 
@@ -63,11 +63,11 @@ def round_bars(
         def on_round(found: Round) -> None:
             bar.close()
             watched.clear()
-            if audience is not Audience.NOBODY:
-                report(
-                    f"round {found.round}: {found.proposed:,} pairs as seeds, "
-                    f"valid {metric} {found.valid[metric]:.4f}, {found.seconds:.4g} s"
-                )
+            tell(
+                audience,
+                f"round {found.round}: {found.proposed:,} pairs as seeds, "
+                f"valid {metric} {found.valid[metric]:.4f}, {found.seconds:.4g} s",
+            )
 
         def on_epoch(epoch: EpochReport) -> None:
             watched[0][1](epoch)

@@ -34,13 +34,16 @@ from interstellar.tasks.training_run import Result
 from interstellar.tasks.update_run import plan_update
 from interstellar.tasks.whole_alignment import align
 from interstellar.workflow.alignment import Alignment, read_alignment_settings
-from interstellar.workflow.audience import find_audience
+from interstellar.workflow.audience import find_audience, tell
 from interstellar.workflow.iterating import train_in_rounds
 from interstellar.workflow.run_place import RunPlace, choose_place
 from interstellar.workflow.updating import train_update
 from interstellar.workflow.words import choose
 
 log = logging.getLogger(__name__)
+
+FEW_PAIRS = 20
+"""Of validation; a threshold chosen on fewer is a matter of luck."""
 
 NumberByName = dict[str, float | int]
 
@@ -234,7 +237,7 @@ class Model:
                 the folder of the run, where the same call again goes on.
             epochs: Of a round, at most.
             seed: Breaks ties.
-            progress: Whether to show the rounds.
+            progress: Whether to show the rounds, and what there is to say.
         """
         settings = read_alignment_settings(
             decode, top_k, one_to_one=one_to_one, threshold=threshold, direction=direction
@@ -246,6 +249,9 @@ class Model:
             )
         refuse_round(self.path)
         task = alignment_of(self.trained, self.path)
+        audience = find_audience(is_wanted=progress)
+        if settings.threshold is None and len(task.graph.valid) < FEW_PAIRS:
+            tell(audience, describe_few_pairs(len(task.graph.valid)))
         iterated = None
         if iterate is not None:
             iterated = train_in_rounds(
@@ -254,7 +260,7 @@ class Model:
                 epochs=epochs,
                 metric=self.trained.experiment.settings.selection,
                 device=self.device,
-                audience=find_audience(is_wanted=progress),
+                audience=audience,
             )
         trained = self.trained if iterated is None else iterated.trained
         first, second = task.tables(trained.network.subjects)
@@ -326,3 +332,12 @@ class Model:
         from interstellar.adapters.pykeen_model import to_pykeen  # noqa: PLC0415 (an extra)
 
         return to_pykeen(self.trained)
+
+
+def describe_few_pairs(n: int) -> str:
+    """Say what a threshold is worth that was chosen on few pairs."""
+    return (
+        f"note: the threshold is chosen on {n} validation {'pair' if n == 1 else 'pairs'} alone. "
+        "With so few, look at the scores and give one (--threshold 0.5), or keep all (--threshold "
+        "none)."
+    )

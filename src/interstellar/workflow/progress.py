@@ -1,5 +1,6 @@
 """What is shown while one network trains: epochs, loss, metric, and the time left."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ from interstellar.workflow.audience import Audience, NotebookText, report
 
 if TYPE_CHECKING:
     from interstellar.training.loop import EpochReport
+
+LINE_SECONDS = 1.0
+"""Lines of epochs that nobody watches are at least so far apart."""
 
 OnStep: TypeAlias = Callable[[int, int], None]
 OnEpoch: TypeAlias = Callable[["EpochReport"], None]
@@ -26,7 +30,7 @@ def training_bar(
         case Audience.NOTEBOOK:
             yield _ignore_steps, _notebook_epochs(n_epochs, metric)
         case Audience.LINES:
-            yield _ignore_steps, lambda epoch: report(describe_epoch(epoch, metric))
+            yield _ignore_steps, _LineNowAndThen(n_epochs, metric).show
         case Audience.NOBODY:
             yield _ignore_steps, lambda _epoch: None
 
@@ -66,6 +70,21 @@ def _notebook_epochs(n_epochs: int, metric: str) -> OnEpoch:
         text.show(f"{describe_epoch(epoch, metric)}; {epoch.epoch} of {n_epochs}, {seconds:.0f} s")
 
     return on_epoch
+
+
+class _LineNowAndThen:
+    """Writes a line for the first epoch, for the last, and for others if it has been a while."""
+
+    def __init__(self, n_epochs: int, metric: str) -> None:
+        self._n_epochs = n_epochs
+        self._metric = metric
+        self._shown_at = -math.inf
+
+    def show(self, epoch: "EpochReport") -> None:
+        now = time.monotonic()
+        if now - self._shown_at >= LINE_SECONDS or epoch.epoch == self._n_epochs:
+            report(describe_epoch(epoch, self._metric))
+            self._shown_at = now
 
 
 def _ignore_steps(_done: int, _total: int) -> None:
