@@ -24,7 +24,7 @@ metrics = model.evaluate(decode="sinkhorn")
 print(f"of {metrics['n']} pairs held out, {metrics['hits@1']:.0%} are found")
 
 # What is below a threshold, chosen by validation, is left out: islands look much alike.
-alignment = model.align(decode="sinkhorn", one_to_one=True)
+alignment = model.align(decode="sinkhorn", one_to_one=True, progress=False)
 alignment.save(folder / "pairs.tsv")
 new = [pair for pair in alignment.pairs if not pair.is_known]
 right = sum(pair.second == f"the {pair.first}" for pair in new)

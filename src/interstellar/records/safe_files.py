@@ -1,5 +1,6 @@
 """Files and folders that appear whole or not at all, whatever happens while they are written."""
 
+import errno
 import os
 import secrets
 import shutil
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from interstellar.errors import SettingsError
+
+REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}
+"""Errors that say no to a name or a place, whatever would be written there."""
 
 
 @contextmanager
@@ -65,10 +69,12 @@ def open_new(draft: Path, path: Path) -> BinaryIO:
 
 @contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """What the system refuses to make at `path` is the user's to change."""
+    """What the system refuses to make at `path` is the user's to change; a full disk is not."""
     try:
         yield
     except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
         raise SettingsError(
             f"{path} cannot be made ({error.strerror}), but something is to be written there. "
             "Choose another place, or change the rights of its folder."
