@@ -142,6 +142,15 @@ def test_without_validation_triplets_there_is_none(run: Path) -> None:
     assert find_temperature(run, bare, trained.network) is None
 
 
+def test_on_a_handful_of_validation_triplets_none_is_fitted(run: Path) -> None:
+    task, trained = open_task(run)
+    few = LinkPrediction(replace(task.graph, valid=task.graph.valid[:9]))
+    enough = LinkPrediction(replace(task.graph, valid=task.graph.valid[:10]))
+
+    assert find_temperature(run, few, trained.network) is None
+    assert find_temperature(run, enough, trained.network) is not None
+
+
 def test_the_fit_is_no_worse_than_none_on_validation(run: Path) -> None:
     task, trained = open_task(run)
 

@@ -63,7 +63,10 @@ def predict(
     model = opening.open(run, device=device)
     predictor = model.predictor
     if predictor.temperature is None:
-        report("note: no validation triplets, so probabilities are those of the bare softmax.")
+        report(
+            "note: too few validation triplets to calibrate probabilities (10 are needed): they "
+            "are those of the bare softmax."
+        )
     if queries is not None and out is not None:
         outcome = model.predict_file(queries, out, k=k, with_known=with_known)
         show_outcome(outcome, out, as_json=as_json)

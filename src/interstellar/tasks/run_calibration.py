@@ -22,12 +22,15 @@ from interstellar.tasks.splits import Split
 
 FILE_NAME = "calibration.json"
 KIND, VERSION = "calibration", 1
+LEAST_QUERIES = 20
+"""Ten validation triplets, both ways."""
 
 
 def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> float | None:
     """Return the temperature of a run, from its folder or else fitted and kept there.
 
-    None where the graph has no validation triplets to fit it on.
+    None where the graph has too few validation triplets to fit it on: a network that knows the
+    answers to one or two would be called certain of everything.
     """
     weights_sha256 = RunFolder.open(path).read_result().get("weights_sha256")
     kept = _read(path / FILE_NAME)
@@ -36,7 +39,7 @@ def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> 
         if isinstance(temperature, float) and temperature > 0:
             return temperature
     queries = draw_queries(_both_ways(task, Split.VALID), spawn(0, "calibration"))
-    if len(queries) == 0:
+    if len(queries) < LEAST_QUERIES:
         return None
     device = network.objects.device
     temperature = fit_temperature(network.logits, queries, task.known, device=device)
