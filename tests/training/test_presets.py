@@ -57,10 +57,9 @@ def test_the_rows_of_a_task_share_what_the_paper_fixes(preset: Preset) -> None:
     shared = (settings.dim, settings.max_epochs, settings.validate_every, settings.patience)
 
     if preset.task is Task.ENTITY_ALIGNMENT:
-        is_exception = preset.data == "DBP-WD"  # the docstring of presets.py says why
-        assert shared == (256, 40, 1, 0 if is_exception else 6)
+        assert shared == (256, 40, 1, 0)
         assert settings.gradient_norm == 5
-        assert settings.selection is (Selection.MRR if is_exception else Selection.HITS_AT_1)
+        assert settings.selection is Selection.MRR
         assert settings.walk == WalkSettings.alignment()
     else:
         n_epochs = 80 if preset.data == "WN18RR" else 50  # it still gains at the published 50
