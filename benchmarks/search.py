@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import interstellar
+from interstellar.architecture.notation import code_text
+from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.statistics import task_of
 from interstellar.device import find_device
 from interstellar.searching.budget import Budget
@@ -28,6 +30,7 @@ from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, build_strategy, search_run
 from interstellar.training.experiment import Experiment
 from interstellar.training.presets import search_settings
+from interstellar.workflow.searching import read_known
 
 
 def main() -> None:
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--together", type=int, default=1)
     parser.add_argument("--faithful", action="store_true")
+    parser.add_argument("--try-first", nargs="*", default=[], metavar="ARCH", help="or literature")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--json", type=Path)
@@ -53,6 +57,7 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     graph = interstellar.load(arguments.data)
+    known = read_known(arguments.try_first, SearchSpace())
     search = SearchExperiment(
         experiment=Experiment(
             data=arguments.data,
@@ -64,6 +69,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             strategy=StrategyName(arguments.strategy),
             is_faithful=arguments.faithful,
             n_together=arguments.together,
+            try_first=" ".join(map(code_text, known)) or None,
         ),
     )
     device = find_device(arguments.device)

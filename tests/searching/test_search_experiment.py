@@ -1,9 +1,12 @@
 """A search's experiment file: what was asked for comes back, and nothing has a hidden default."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interstellar.architecture.number_code import code_text
 from interstellar.architecture.subspaces import Subspace
 from interstellar.errors import SettingsError
 from interstellar.searching.search_experiment import (
@@ -46,6 +49,24 @@ def test_a_search_written_and_read_is_the_same(experiment: Experiment, plan: Sea
 def test_the_experiment_of_a_training_is_told_from_that_of_a_search() -> None:
     with pytest.raises(SettingsError, match=r"run\.toml has no table \[search\]"):
         parse_search(experiment_text(SEARCH.experiment), "run.toml")
+
+
+def test_a_search_from_before_there_were_known_architectures_is_read() -> None:
+    text = search_text(SEARCH)
+    assert 'try_first = "none"\n' in text
+
+    assert parse_search(text.replace('try_first = "none"\n', "")) == SEARCH
+
+
+def test_known_architectures_come_back_and_lie_in_the_space() -> None:
+    code = "[0,0,2,0,0,0,0,0,0,0,0]"
+    plan = SearchPlan(strategy=StrategyName.BAYES, try_first=f"{code} {code}")
+
+    assert [code_text(architecture) for architecture in plan.known] == [code, code]
+    with pytest.raises(SettingsError, match="not in the subspace P3"):
+        replace(plan, subspace=Subspace.P3)
+    with pytest.raises(SettingsError, match="a tuning has one architecture"):
+        replace(plan, strategy=StrategyName.TUNE)
 
 
 @pytest.mark.parametrize(

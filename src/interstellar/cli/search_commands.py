@@ -56,6 +56,10 @@ def search(
         list[Path] | None,
         typer.Option(metavar="RUN", help="Searches whose trials need not be repeated."),
     ] = None,
+    try_first: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ARCH", help="Train these before any is proposed; or `literature`."),
+    ] = None,
     then_tune: Annotated[
         bool, typer.Option("--then-tune", help="Then tune the winner's settings, in RUN/tuning.")
     ] = False,
@@ -87,8 +91,9 @@ def search(
 
     Examples: `interstellar search --trials 40 --out found`,
     `interstellar search my.tsv --time 20m --workers 2 --then-train --out found`,
-    `interstellar search DBP-WD --trials 100 --device cuda --out found`; stopped or killed, the
-    same command with `--resume` goes on.
+    `interstellar search DBP-WD --trials 100 --device cuda --out found`,
+    `interstellar search my.tsv --strategy bayes --try-first literature --out found`; stopped or
+    killed, the same command with `--resume` goes on.
     """
     from interstellar.workflow.searching import search
 
@@ -103,6 +108,7 @@ def search(
         together=together,
         faithful=faithful,
         reuse=reuse or (),
+        try_first=try_first or (),
         then_tune=then_tune,
         tune_trials=tune_trials,
         then_train=then_train,

@@ -6,7 +6,13 @@ from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.coordinates import Point
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.randomness import derive_key
-from interstellar.searching.parzen import N_SEEDS, create_study, require_optuna, tell_study
+from interstellar.searching.parzen import (
+    N_SEEDS,
+    add_to_study,
+    create_study,
+    require_optuna,
+    tell_study,
+)
 from interstellar.searching.strategy import FromScratch, Outcome
 
 if TYPE_CHECKING:
@@ -32,20 +38,27 @@ class BayesSearch:
             choice.name: CategoricalDistribution(range(len(choice.options)))
             for choice in space.choices()
         }
-        self._point_by_number: dict[int, Point] = {}
+        self._asked: list[tuple[int, Point]] = []  # by number: the number in the study
         self._best: tuple[float, Point] | None = None
 
     def ask(self) -> FromScratch:
         trial = self._study.ask(self._distributions)
         point = tuple(int(trial.params[name]) for name in self._distributions)
-        self._point_by_number[trial.number] = point
-        return FromScratch(number=trial.number, architecture=self._space.at(point))
+        self._asked.append((trial.number, point))
+        return FromScratch(number=len(self._asked) - 1, architecture=self._space.at(point))
 
     def tell(self, number: int, outcome: Outcome) -> None:
-        point = self._point_by_number.pop(number)
-        score = tell_study(self._study, number, outcome)
-        if score is not None and (self._best is None or score > self._best[0]):
-            self._best = score, point
+        number_in_study, point = self._asked[number]
+        self._keep_best(tell_study(self._study, number_in_study, outcome), point)
+
+    def learn(self, architecture: Architecture, score: float | None) -> None:
+        point = self._space.locate(architecture)
+        params = dict(zip(self._distributions, point, strict=True))
+        self._keep_best(add_to_study(self._study, params, self._distributions, score), point)
 
     def answer(self) -> Architecture | None:
         return None if self._best is None else self._space.at(self._best[1])
+
+    def _keep_best(self, score: float | None, point: Point) -> None:
+        if score is not None and (self._best is None or score > self._best[0]):
+            self._best = score, point

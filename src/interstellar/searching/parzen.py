@@ -1,5 +1,6 @@
 """Tree-structured Parzen estimators (TPE) as Optuna has them, with every setting pinned."""
 
+from collections.abc import Mapping
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from interstellar.errors import SettingsError
 from interstellar.searching.strategy import Outcome
 
 if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
     from optuna.study import Study
 
 N_STARTUP_TRIALS = 20
@@ -57,3 +59,20 @@ def tell_study(study: "Study", number: int, outcome: Outcome) -> float | None:
         return None
     study.tell(number, outcome)
     return outcome
+
+
+def add_to_study(
+    study: "Study",
+    params: Mapping[str, int],
+    distributions: Mapping[str, "BaseDistribution"],
+    score: float | None,
+) -> float | None:
+    """Tell a study what it did not ask for, and return its score; failures are left out."""
+    from optuna.trial import create_trial  # noqa: PLC0415
+
+    if score is None or isnan(score):
+        return None
+    study.add_trial(
+        create_trial(value=score, params=dict(params), distributions=dict(distributions))
+    )
+    return score

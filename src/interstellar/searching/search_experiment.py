@@ -7,7 +7,9 @@ architecture `any`; a tuning has the architecture that is tuned.
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
-from interstellar.architecture.number_code import from_code_text
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.number_code import code_text, from_code_text
+from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace
 from interstellar.errors import SettingsError
 from interstellar.training.experiment import Experiment, experiment_text, take_experiment
@@ -21,6 +23,8 @@ from interstellar.training.toml_tables import (
 
 ANY = "any"
 """Stands where an experiment names its architecture."""
+ADDED_LATER = ("try_first",)
+"""Searches that were begun before there were these have nothing there."""
 
 
 class StrategyName(StrEnum):
@@ -61,6 +65,13 @@ class SearchPlan:
     """Whether a tuning chooses the dimension too."""
     macro: str | None = None
     """An 11-number code: random search takes its macro level and draws the micro level alone."""
+    try_first: str | None = None
+    """11-number codes with spaces between: they are trained before anything is proposed."""
+
+    @property
+    def known(self) -> list[Architecture]:
+        """The architectures that are tried first."""
+        return [from_code_text(code) for code in (self.try_first or "").split()]
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -79,6 +90,20 @@ class SearchPlan:
                 raise SettingsError(
                     f"macro is {self.macro}, but only random search can keep a macro level, and "
                     f"the strategy is {self.strategy}. Leave one of them out."
+                )
+        self._refuse_known_elsewhere()
+
+    def _refuse_known_elsewhere(self) -> None:
+        """Raise where an architecture to be tried first is not in the space that is searched."""
+        if self.try_first is not None and self.strategy is StrategyName.TUNE:
+            raise SettingsError(
+                "try_first was given, but a tuning has one architecture. Leave it out."
+            )
+        for architecture in self.known:
+            if architecture not in SearchSpace(self.subspace):
+                raise SettingsError(
+                    f"{code_text(architecture)} is to be tried first, but it is not in the "
+                    f"subspace {self.subspace}. Leave one of them out."
                 )
 
 
@@ -106,7 +131,8 @@ def parse_search(text: str, file: str = "experiment") -> SearchExperiment:
         )
     place = f"{file}: [search]"
     plan = take_fields(SearchPlan, whole.pop("search"), place)
-    require_keys(plan, [field.name for field in fields(SearchPlan)], place)
+    needed = [field.name for field in fields(SearchPlan) if field.name not in ADDED_LATER]
+    require_keys(plan, needed, place)
     return SearchExperiment(
         experiment=take_experiment(whole, file),
         plan=SearchPlan(**plan),  # type: ignore[arg-type]  # take_fields has checked the types

@@ -31,6 +31,7 @@ from interstellar.searching.budget import Budget
 from interstellar.searching.darts import DartsSearch
 from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.judge import Judge, build_workbench
+from interstellar.searching.known_first import KnownFirst
 from interstellar.searching.one_shot import OneShotSearch
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
@@ -148,7 +149,13 @@ def refuse_unused_together(search: SearchExperiment, judge: Judge, workers: Work
 
 
 def build_strategy(search: SearchExperiment) -> SearchStrategy:
-    """Return the strategy that a plan names, with nothing learnt."""
+    """Return the strategy of a plan, with nothing learnt."""
+    strategy, known = build_named_strategy(search), search.plan.known
+    return KnownFirst(known, strategy) if known else strategy
+
+
+def build_named_strategy(search: SearchExperiment) -> SearchStrategy:
+    """Return the strategy that a plan names."""
     plan, seed = search.plan, search.experiment.seed
     space = SearchSpace(plan.subspace)
     match plan.strategy:

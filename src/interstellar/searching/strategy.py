@@ -6,7 +6,7 @@ killed asks and tells it again from the journal, and it is where it was.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from interstellar.architecture.architecture import Architecture, Macro
 from interstellar.searching.natural_gradient import ControllerState
@@ -79,4 +79,13 @@ class SearchStrategy(Protocol):
 
     def answer(self) -> Architecture | None:
         """Return what it believes to be the best, tried or not; None where it has no belief."""
+        ...
+
+
+@runtime_checkable
+class LearnsFromOthers(Protocol):
+    """A strategy that can make use of what it did not propose itself."""
+
+    def learn(self, architecture: Architecture, score: float | None) -> None:
+        """Learn what an architecture of its space earned; None: it failed."""
         ...

@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.literature import LITERATURE
+from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace, read_subspace
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
@@ -51,6 +55,7 @@ from interstellar.workflow.search_table import search_table
 from interstellar.workflow.words import choose
 
 BUILT_IN = "geography-S3"
+LITERATURE_WORD = "literature"
 PAPER_TRIALS, TUNING_TRIALS = 100, 50
 """As in the paper."""
 MOST_SUPERNET_EPOCHS = 50
@@ -69,6 +74,7 @@ def search(
     together: int | None = None,
     faithful: bool = False,
     reuse: Sequence[str | os.PathLike[str]] = (),
+    try_first: Sequence[GivenArchitecture] = (),
     then_tune: bool = False,
     tune_trials: int = TUNING_TRIALS,
     then_train: bool = False,
@@ -101,6 +107,8 @@ def search(
         together: Trials in one batched program; 16 for small graphs on a GPU.
         faithful: Train hopeless trials to their end, as in the paper.
         reuse: Folders of searches whose trials need not be repeated.
+        try_first: Architectures to train before any is proposed; `literature` stands for all
+            models of the literature that lie in the space.
         then_tune: Then tune the winner's settings.
         tune_trials: Of `then_tune`.
         then_train: Then train the winner finally: `Found.model`.
@@ -131,14 +139,19 @@ def search(
     chosen = change_settings(
         stage.given.search_settings(), settings, dim, epochs, precision, select
     )
+    part = _find_subspace(subspace)
+    known = read_known(try_first, SearchSpace(part))
     plan = SearchPlan(
         strategy=name,
-        subspace=_find_subspace(subspace),
+        subspace=part,
         macro_updates=1 if macro_updates is None else macro_updates,
         micro_epochs=1 if micro_epochs is None else micro_epochs,
-        supernet_epochs=choose_supernet_epochs(supernet_epochs, name, budget, chosen),
+        supernet_epochs=choose_supernet_epochs(
+            supernet_epochs, name, budget, chosen, n_known=len(known)
+        ),
         is_faithful=faithful,
         n_together=together or choose_together(stage.given.graph, chosen, stage.workers),
+        try_first=" ".join(map(code_text, known)) or None,
     )
     experiment = stage.given.experiment(architecture=ANY, seed=seed, settings=chosen)
     wanted = SearchExperiment(experiment=experiment, plan=plan)
@@ -340,9 +353,14 @@ def change_settings(
 
 
 def choose_supernet_epochs(
-    given: int | None, strategy: StrategyName, budget: Budget, settings: TrainingSettings
+    given: int | None,
+    strategy: StrategyName,
+    budget: Budget,
+    settings: TrainingSettings,
+    *,
+    n_known: int = 0,
 ) -> int:
-    """Return the epochs of a supernet: all trials but one of the budget are worth them.
+    """Return the epochs of a supernet: all trials but one, and those tried first, are worth them.
 
     Strategies without such a supernet have one value, so that their budget can be raised.
     """
@@ -350,7 +368,18 @@ def choose_supernet_epochs(
         return given
     if budget.trials is None or strategy not in (StrategyName.DARTS, StrategyName.ONE_SHOT):
         return MOST_SUPERNET_EPOCHS
-    return max(1, min(MOST_SUPERNET_EPOCHS, (budget.trials - 1) * settings.max_epochs))
+    return max(1, min(MOST_SUPERNET_EPOCHS, (budget.trials - n_known - 1) * settings.max_epochs))
+
+
+def read_known(given: Sequence[GivenArchitecture], space: SearchSpace) -> list[Architecture]:
+    """Return the architectures to be tried first, each once."""
+    known: list[Architecture] = []
+    for one in given:
+        if isinstance(one, str) and one.strip().casefold() == LITERATURE_WORD:
+            known += [architecture for architecture in LITERATURE.values() if architecture in space]
+        else:
+            known.append(read_architecture(read_given_architecture(one)))
+    return list(dict.fromkeys(known))
 
 
 def choose_together(graph: AnyGraph, settings: TrainingSettings, workers: Workers) -> int:
