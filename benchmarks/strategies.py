@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -149,6 +150,8 @@ class Search:
     seed: int
     strategy: SearchStrategy
     curve: Curve = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    """Of each trial."""
     met: set[Architecture] = field(default_factory=set)
     """Networks whose trials it has had."""
     waiting: FromScratch | None = None
@@ -162,7 +165,8 @@ class Search:
         self.n_repeats = self.n_repeats + 1 if network in self.met else 0
         if network not in self.met:
             self.met.add(network)
-            self.curve.append(max([*self.curve[-1:], score or 0.0]))
+            self.scores.append(score or 0.0)
+            self.curve.append(max(self.scores))
         self.strategy.tell(proposal.number, score)
 
 
@@ -300,6 +304,10 @@ def sum_up(searches: Sequence[Search], name: StrategyName, n_trials: int) -> dic
         "deviation": mean_curve(own, n_trials, deviation),
         "curves": [search.curve for search in own],
         "networks": len(set().union(*(search.met for search in own))),
+        "mean_of_tens": [
+            statistics.mean(chain.from_iterable(search.scores[i : i + 10] for search in own))
+            for i in range(0, max(len(search.scores) for search in own), 10)
+        ],
     }
 
 

@@ -1,10 +1,12 @@
 """Known architectures come first; what follows is the strategy as if it were alone."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import COMPLEX, LITERATURE, TRANSE
 from interstellar.architecture.notation import code_text
 from interstellar.architecture.search_space import SearchSpace
@@ -84,8 +86,8 @@ def test_a_search_begins_with_them_and_can_be_killed(tmp_path: Path, name: Strat
     assert proposed >= len(LITERATURE) + 1
 
 
-def codes(architectures: object) -> str:
-    return " ".join(map(code_text, architectures))  # type: ignore[call-overload]
+def codes(architectures: Iterable[Architecture]) -> str:
+    return " ".join(map(code_text, architectures))
 
 
 def test_without_any_the_strategy_is_itself() -> None:

@@ -306,9 +306,10 @@ FOUND_PRESETS = (
     replace(
         next(preset for preset in PAPER_PRESETS if preset.data == "WN18RR"),
         name="wn18rr_found",
-        architecture="[2,2,9,0,1,0,1,1,1,0,0]",
+        architecture="ComplEx",
         published=None,
-        source="found by our search (results/searches/wn18rr_hybrid), settings of the paper's row",
+        source="best of our searches on validation (results/searches/wn18rr_*) after final training, "
+        "settings of the paper's row",
     ),
 )
 """What our own searches found."""
