@@ -11,7 +11,7 @@ import torch
 from interstellar.architecture.notation import from_code
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
-from interstellar.searching.procedure import train_winner, tune_winner, tuned_settings
+from interstellar.searching.procedure import train_finally, tune_winner, tuned_settings
 from interstellar.searching.search_experiment import StrategyName, parse_search
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers
@@ -44,6 +44,10 @@ def found(out: Path) -> Result:
     return run_search(SEARCH, out, n_trials=2)
 
 
+def code_of(found: Result) -> str:
+    return str(found["best"]["code"])
+
+
 def without_time(result: Result) -> Result:
     return {
         key: value for key, value in result.items() if "seconds" not in key and key != "step_ms"
@@ -53,7 +57,7 @@ def without_time(result: Result) -> Result:
 def test_the_winner_is_tuned_from_the_settings_of_the_final_training(
     out: Path, found: Result
 ) -> None:
-    tuned = tune_winner(SEARCH, found, FINAL, out, n_trials=3, workers=HERE)
+    tuned = tune_winner(SEARCH, code_of(found), FINAL, out, n_trials=3, workers=HERE)
 
     tuning = parse_search((out / "tuning" / "experiment.toml").read_text())
     assert tuning.experiment.settings == FINAL
@@ -70,7 +74,7 @@ def test_the_winner_is_tuned_from_the_settings_of_the_final_training(
 
 
 def test_what_a_tuning_found_is_taken_over(out: Path, found: Result) -> None:
-    tuned = tune_winner(SEARCH, found, FINAL, out, n_trials=2, workers=HERE)
+    tuned = tune_winner(SEARCH, code_of(found), FINAL, out, n_trials=2, workers=HERE)
 
     settings = tuned_settings(FINAL, tuned)
 
@@ -88,11 +92,13 @@ def test_a_tuning_that_was_stopped_goes_on(tmp_path: Path, out: Path, found: Res
             raise KeyboardInterrupt
 
     shutil.copytree(out, tmp_path / "whole")
-    whole = tune_winner(SEARCH, found, FINAL, tmp_path / "whole", n_trials=3, workers=HERE)
+    whole = tune_winner(SEARCH, code_of(found), FINAL, tmp_path / "whole", n_trials=3, workers=HERE)
     with pytest.raises(KeyboardInterrupt):
-        tune_winner(SEARCH, found, FINAL, out, n_trials=3, workers=HERE, on_change=interrupt)
+        tune_winner(
+            SEARCH, code_of(found), FINAL, out, n_trials=3, workers=HERE, on_change=interrupt
+        )
 
-    resumed = tune_winner(SEARCH, found, FINAL, out, n_trials=3, workers=HERE)
+    resumed = tune_winner(SEARCH, code_of(found), FINAL, out, n_trials=3, workers=HERE)
 
     assert without_time(resumed) == without_time(whole)
     assert lasting(out / "tuning" / "journal.jsonl") == lasting(
@@ -101,15 +107,16 @@ def test_a_tuning_that_was_stopped_goes_on(tmp_path: Path, out: Path, found: Res
 
 
 def test_a_tuning_of_another_winner_is_refused(out: Path, found: Result) -> None:
-    tune_winner(SEARCH, found, FINAL, out, n_trials=1, workers=HERE)
-    other = {**found, "best": {**found["best"], "code": [0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]}}
+    tune_winner(SEARCH, code_of(found), FINAL, out, n_trials=1, workers=HERE)
 
     with pytest.raises(SettingsError, match="is another search: it has `architecture"):
-        tune_winner(SEARCH, other, FINAL, out, n_trials=1, workers=HERE)
+        tune_winner(
+            SEARCH, "[0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]", FINAL, out, n_trials=1, workers=HERE
+        )
 
 
 def test_the_winner_is_trained_finally_with_the_settings_given(out: Path, found: Result) -> None:
-    trained = train_winner(SEARCH, found, FINAL, out, workers=HERE)
+    trained = train_finally(SEARCH, code_of(found), FINAL, out, workers=HERE)
 
     experiment = read_experiment(out / "final" / "experiment.toml")
     assert experiment.settings == FINAL
@@ -122,11 +129,16 @@ def test_the_winner_is_trained_finally_with_the_settings_given(out: Path, found:
 
 
 def test_a_final_training_that_is_finished_is_not_repeated(out: Path, found: Result) -> None:
-    first = train_winner(SEARCH, found, FINAL, out, workers=HERE)
+    first = train_finally(SEARCH, code_of(found), FINAL, out, workers=HERE)
     epochs: list[int] = []
 
-    again = train_winner(
-        SEARCH, found, FINAL, out, workers=HERE, on_epoch=lambda report: epochs.append(report.epoch)
+    again = train_finally(
+        SEARCH,
+        code_of(found),
+        FINAL,
+        out,
+        workers=HERE,
+        on_epoch=lambda report: epochs.append(report.epoch),
     )
 
     assert again == first

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import interstellar as ist
+from interstellar.architecture.literature import name_of
 from interstellar.cli import (
     alignment_commands,
     export_commands,
@@ -120,6 +121,63 @@ def test_search_tune_and_train_in_one_call() -> None:
     assert found.tuning.best.settings["learning_rate"] > 0
     assert found.model is not None
     assert found.model.architecture == found.best.architecture
+
+
+def test_of_several_finalists_the_best_on_validation_is_the_final_model(tmp_path: Path) -> None:
+    asked: Any = {"trials": 3, "then_train": True, "finalists": 2, **SMALL}
+    found = ist.search(out=tmp_path / "run", try_first=["TransE", "ComplEx"], **asked)
+
+    scores = [model.result["metrics"]["valid"]["auc_pr"] for model in found.finalists]
+    assert len(scores) == 2
+    assert found.model is not None
+    best = found.finalists[scores.index(max(scores))]
+    assert found.model.result == best.result
+    assert found.model.path == tmp_path / "run" / "final"
+    weights = found.model.path / "weights.safetensors"
+    assert weights.read_bytes() == (best.path / "weights.safetensors").read_bytes()
+
+    written = weights.stat().st_mtime_ns
+    again = ist.search(out=tmp_path / "run", try_first=["TransE", "ComplEx"], resume=True, **asked)
+    assert again.model is not None
+    assert again.model.result == found.model.result
+    assert weights.stat().st_mtime_ns == written  # nothing was trained again
+
+
+def test_the_best_finalist_is_what_is_tuned() -> None:
+    found = ist.search(
+        trials=2, finalists=2, then_tune=True, tune_trials=1, then_train=True, **SMALL
+    )
+
+    assert found.tuning is not None
+    assert found.model is not None
+    scores = [model.result["metrics"]["valid"]["auc_pr"] for model in found.finalists]
+    winner = found.finalists[scores.index(max(scores))].architecture
+    assert found.tuning.best.architecture == winner
+    assert found.model.architecture == winner
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"finalists": 2}, "2 finalists were asked for, but nothing is to be trained"),
+        ({"finalists": 0, "then_train": True}, "finalists is 0"),
+        ({"try_first": ["RotatE"]}, "RotatE"),
+        ({"try_first": ["RSN"], "subspace": "P1"}, "is to be tried first, but it is not in"),
+    ],
+)
+def test_finalists_and_first_trials_that_make_no_sense_are_refused(
+    asked: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ist.InterstellarError, match=words):
+        ist.search(trials=1, **asked, **SMALL)
+
+
+def test_the_literature_is_tried_first_as_far_as_it_lies_in_the_space() -> None:
+    found = ist.search(trials=4, subspace="P1", try_first=["literature"], **SMALL)
+
+    names = [name_of(trial.architecture) for trial in found.trials[:3]]
+    assert names == ["TransE", "DistMult", "ComplEx"]
+    assert len(found.trials) >= 4
 
 
 def test_tuning_lists_what_was_tried() -> None:

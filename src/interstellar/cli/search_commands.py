@@ -67,6 +67,9 @@ def search(
     then_train: Annotated[
         bool, typer.Option("--then-train", help="Then train the winner finally, in RUN/final.")
     ] = False,
+    finalists: Annotated[
+        int, typer.Option(help="Train so many of the best finally; the best on validation wins.")
+    ] = 1,
     macro_updates: Annotated[int | None, typer.Option(help="k1 of hybrid search; 1.")] = None,
     micro_epochs: Annotated[
         int | None, typer.Option(help="k2 of hybrid search; 1, or 0 for none.")
@@ -112,6 +115,7 @@ def search(
         then_tune=then_tune,
         tune_trials=tune_trials,
         then_train=then_train,
+        finalists=finalists,
         macro_updates=macro_updates,
         micro_epochs=micro_epochs,
         supernet_epochs=supernet_epochs,
@@ -192,6 +196,8 @@ def tune(
 def show_found(found: "Found", *, as_json: bool) -> None:
     """Print what a search or a tuning found, and what followed it."""
     later: dict[str, Any] = {}
+    if found.finalists:
+        later["finalists"] = [model.result for model in found.finalists]
     if found.tuning is not None:
         later["tuning"] = found.tuning.result
     if found.model is not None:
@@ -205,6 +211,10 @@ def show_found(found: "Found", *, as_json: bool) -> None:
     shown |= {key: f"{value:.4g}" for key, value in best.settings.items()}
     counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early", "seconds")
     print_fields(shown | {key: found.result[key] for key in counts})
+    for finalist in later.get("finalists", []):
+        print_fields({finalist["architecture"]: describe_metrics(finalist["metrics"]["valid"])})
+    if "finalists" in later and "final" in later:
+        print_fields({"winner": later["final"]["architecture"]})
     for split, metrics in later.get("final", {}).get("metrics", {}).items():
         print_fields({split: describe_metrics(metrics)})
     report(f"The run is in {found.path}; `interstellar show {found.path}` shows the winner.")

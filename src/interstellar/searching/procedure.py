@@ -1,4 +1,7 @@
-"""The paper's whole procedure: search, then tune the winner's settings, then train it finally."""
+"""The paper's whole procedure: search, then tune the winner's settings, then train it finally.
+
+The later stages go on where they were stopped, and train on the graph that the search keeps.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +24,7 @@ TUNING, FINAL = "tuning", "final"
 
 def tune_winner(
     search: SearchExperiment,
-    found: Result,
+    code: str,
     final: TrainingSettings,
     out: Path,
     *,
@@ -29,8 +32,7 @@ def tune_winner(
     workers: Workers,
     on_change: OnChange | None = None,
 ) -> Result:
-    """Tune the settings of the final training for what a search found; goes on if it was begun."""
-    code = str(found["best"]["code"])
+    """Tune the settings of the final training for what a search found."""
     experiment = replace(search.experiment, architecture=code, settings=final)
     tuning = SearchExperiment(
         experiment=experiment,
@@ -47,23 +49,23 @@ def tune_winner(
     )
 
 
-def train_winner(
+def train_finally(
     search: SearchExperiment,
-    found: Result,
+    code: str,
     final: TrainingSettings,
     out: Path,
     *,
+    folder: str = FINAL,
     workers: Workers,
     on_step: OnStep | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Result:
-    """Train what a search found, with the settings of the final training; goes on if begun."""
-    experiment: Experiment = replace(
-        search.experiment, architecture=str(found["best"]["code"]), settings=final
-    )
+    """Train what a search found, with the settings of the final training, in a folder of it."""
+    experiment: Experiment = replace(search.experiment, architecture=code, settings=final)
+    (out / folder).parent.mkdir(exist_ok=True)
     return train_run(
         experiment,
-        out / FINAL,
+        out / folder,
         device=workers.device,
         graph=load_graph(RunFolder.open(out)),
         is_resumed=True,

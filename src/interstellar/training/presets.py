@@ -308,7 +308,7 @@ FOUND_PRESETS = (
         name="wn18rr_found",
         architecture="ComplEx",
         published=None,
-        source="best of our searches on validation (results/searches/wn18rr_*) after final training, "
+        source="best on validation of what our searches found (results/searches/wn18rr_*), "
         "settings of the paper's row",
     ),
 )

@@ -1,6 +1,7 @@
 """What a search or a tuning found."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -48,10 +49,16 @@ class Found:
         place: Its folder.
         tuning: What was found for the winner's settings, if it was asked for.
         model: The final training of the winner, if it was asked for.
+        finalists: The final trainings of the best, if several were asked for.
     """
 
     def __init__(
-        self, place: RunPlace, *, tuning: "Found | None" = None, model: Model | None = None
+        self,
+        place: RunPlace,
+        *,
+        tuning: "Found | None" = None,
+        model: Model | None = None,
+        finalists: Sequence[Model] = (),
     ) -> None:
         self.path = place.path
         """The folder of the search."""
@@ -59,6 +66,8 @@ class Found:
         """The settings of the winner, where `then_tune` was asked for."""
         self.model = model
         """The winner, trained finally, where `then_train` was asked for."""
+        self.finalists = list(finalists)
+        """The best of the search in its order, trained finally, where several were asked for."""
         self._place = place
 
     @classmethod

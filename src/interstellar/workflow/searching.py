@@ -7,7 +7,7 @@ from pathlib import Path
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import LITERATURE
-from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.architecture.notation import code_text, read_architecture, to_code
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace, read_subspace
 from interstellar.data.graph import AnyGraph
@@ -16,10 +16,11 @@ from interstellar.data.splitting import Split
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.searching.budget import Budget, read_time
+from interstellar.searching.finalists import finalist_folder, find_head, find_winner
 from interstellar.searching.procedure import (
     FINAL,
     TUNING,
-    train_winner,
+    train_finally,
     tune_winner,
     tuned_settings,
 )
@@ -39,7 +40,7 @@ from interstellar.training.settings import (
     TrainingSettings,
     with_changes,
 )
-from interstellar.workflow.audience import Audience, find_audience
+from interstellar.workflow.audience import Audience, find_audience, tell
 from interstellar.workflow.found import Found
 from interstellar.workflow.given_data import GivenData, read_data
 from interstellar.workflow.given_settings import (
@@ -78,6 +79,7 @@ def search(
     then_tune: bool = False,
     tune_trials: int = TUNING_TRIALS,
     then_train: bool = False,
+    finalists: int = 1,
     macro_updates: int | None = None,
     micro_epochs: int | None = None,
     supernet_epochs: int | None = None,
@@ -112,6 +114,7 @@ def search(
         then_tune: Then tune the winner's settings.
         tune_trials: Of `then_tune`.
         then_train: Then train the winner finally: `Found.model`.
+        finalists: Train so many of the best finally; the best of them on validation wins.
         macro_updates: k1 of hybrid search; 1 unless said.
         micro_epochs: k2 of hybrid search; 1 unless said, 0 for none.
         supernet_epochs: Of darts and one-shot; 50, or what the trials are worth.
@@ -135,6 +138,7 @@ def search(
     refuse_unused(name, "micro_epochs", (StrategyName.HYBRID,), micro_epochs)
     supernets = (StrategyName.DARTS, StrategyName.ONE_SHOT)
     refuse_unused(name, "supernet_epochs", supernets, supernet_epochs)
+    refuse_idle(finalists, is_followed=then_tune or then_train)
     stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
     chosen = change_settings(
         stage.given.search_settings(), settings, dim, epochs, precision, select
@@ -158,13 +162,19 @@ def search(
     place = choose_place(out, is_resumed=resume)
     found = stage.search(wanted, place, budget, is_resumed=resume, reuse=[Path(p) for p in reuse])
     final, tuning, model = stage.given.final_settings(), None, None
+    code, trained = str(found["best"]["code"]), list[Model]()
+    if finalists > 1:
+        winner, trained = stage.hold_final(wanted, final, place, finalists)
+        code = code_list(winner.architecture)
+        if then_train and not then_tune:
+            keep_final(winner, place)
     if then_tune:
-        final = tuned_settings(final, stage.tune(wanted, found, final, place, tune_trials))
+        final = tuned_settings(final, stage.tune(wanted, code, final, place, tune_trials))
         tuning = Found(RunPlace(place.path / TUNING, place.temporary))
     if then_train:
-        stage.train(wanted, found, final, place)
+        stage.train(wanted, code, final, place)
         model = Model(RunPlace(place.path / FINAL, place.temporary), stage.workers.device)
-    return Found(place, tuning=tuning, model=model)
+    return Found(place, tuning=tuning, model=model, finalists=trained)
 
 
 def tune(
@@ -281,7 +291,7 @@ class Stage:
     def tune(
         self,
         wanted: SearchExperiment,
-        found: Result,
+        code: str,
         final: TrainingSettings,
         place: RunPlace,
         n_trials: int,
@@ -290,7 +300,7 @@ class Stage:
         with search_table(final.selection, self.audience) as on_change:
             return tune_winner(
                 wanted,
-                found,
+                code,
                 final,
                 place.path,
                 n_trials=n_trials,
@@ -298,17 +308,38 @@ class Stage:
                 on_change=on_change,
             )
 
+    def hold_final(
+        self, wanted: SearchExperiment, final: TrainingSettings, place: RunPlace, n: int
+    ) -> tuple[Model, list[Model]]:
+        """Train the n best; return the winner, and all of them."""
+        head = find_head(place.path, n)
+        models = []
+        for i, trial in enumerate(head, 1):
+            tell(self.audience, f"finalist {i} of {len(head)}: {trial.formula}")
+            folder = finalist_folder(trial)
+            self.train(wanted, code_list(trial.architecture), final, place, folder)
+            run = RunPlace(place.path / folder, place.temporary)
+            models.append(Model(run, self.workers.device))
+        winner = find_winner([model.result for model in models], final.selection)
+        return models[winner], models
+
     def train(
-        self, wanted: SearchExperiment, found: Result, final: TrainingSettings, place: RunPlace
+        self,
+        wanted: SearchExperiment,
+        code: str,
+        final: TrainingSettings,
+        place: RunPlace,
+        folder: str = FINAL,
     ) -> Result:
         """Train what was found, with a bar of its own."""
         bar = training_bar(final.max_epochs, final.selection, self.audience)
         with bar as (on_step, on_epoch):
-            return train_winner(
+            return train_finally(
                 wanted,
-                found,
+                code,
                 final,
                 place.path,
+                folder=folder,
                 workers=self.workers,
                 on_step=on_step,
                 on_epoch=on_epoch,
@@ -321,6 +352,30 @@ def read_budget(trials: int | None, time: str | None, *, otherwise: int) -> Budg
     return Budget(
         trials=otherwise if trials is None and seconds is None else trials, seconds=seconds
     )
+
+
+def refuse_idle(finalists: int, *, is_followed: bool) -> None:
+    """Raise where finalists make no sense."""
+    if finalists < 1:
+        raise SettingsError(
+            f"finalists is {finalists}, but it must be a whole number from 1 up. Raise it."
+        )
+    if finalists > 1 and not is_followed:
+        raise SettingsError(
+            f"{finalists} finalists were asked for, but nothing is to be trained after the search. "
+            "Add --then-train, or leave --finalists out."
+        )
+
+
+def keep_final(winner: Model, place: RunPlace) -> None:
+    """Let the run of the best finalist be the final one, unless there is one."""
+    if not (place.path / FINAL).exists():
+        winner.save(place.path / FINAL)
+
+
+def code_list(architecture: Architecture) -> str:
+    """Return the code as the result of a search has it, which the later stages are named by."""
+    return str(list(to_code(architecture)))
 
 
 def refuse_unused(
