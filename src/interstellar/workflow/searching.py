@@ -2,26 +2,21 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import LITERATURE
-from interstellar.architecture.notation import code_text, read_architecture, to_code
+from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace, read_subspace
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.data.splitting import Split
-from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.searching.budget import Budget, read_time
-from interstellar.searching.finalists import finalist_folder, find_head, find_winner
 from interstellar.searching.procedure import (
     FINAL,
     TUNING,
-    train_finally,
-    tune_winner,
     tuned_settings,
 )
 from interstellar.searching.search_experiment import (
@@ -30,9 +25,9 @@ from interstellar.searching.search_experiment import (
     SearchPlan,
     StrategyName,
 )
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.searching.search_run import Workers
 from interstellar.tasks.task import network_size, task_for
-from interstellar.tasks.training_run import Result, spell_out
+from interstellar.tasks.training_run import spell_out
 from interstellar.training.group_training import can_train_together
 from interstellar.training.settings import (
     Precision,
@@ -40,9 +35,7 @@ from interstellar.training.settings import (
     TrainingSettings,
     with_changes,
 )
-from interstellar.workflow.audience import Audience, find_audience, tell
 from interstellar.workflow.found import Found
-from interstellar.workflow.given_data import GivenData, read_data
 from interstellar.workflow.given_settings import (
     GivenArchitecture,
     GivenSettings,
@@ -50,9 +43,8 @@ from interstellar.workflow.given_settings import (
     read_given_settings,
 )
 from interstellar.workflow.model import Model
-from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import RunPlace, choose_place
-from interstellar.workflow.search_table import search_table
+from interstellar.workflow.search_stage import Stage, code_list, keep_final
 from interstellar.workflow.words import choose
 
 BUILT_IN = "geography-S3"
@@ -239,113 +231,6 @@ def tune(
     return Found(place)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stage:
-    """Data, workers and audience of a search and of what may follow it."""
-
-    given: GivenData
-    workers: Workers
-    audience: Audience
-
-    @classmethod
-    def set_up(
-        cls,
-        device: str,
-        n_workers: int,
-        data: Source | AnyGraph,
-        second: Source | None,
-        pairs: str | os.PathLike[str] | None,
-        split: Split | str | None,
-        *,
-        progress: bool,
-    ) -> "Stage":
-        """Find the device, then read the data."""
-        workers = Workers(device=find_device(device), n=n_workers)
-        audience = find_audience(is_wanted=progress)
-        given = read_data(data, second=second, pairs=pairs, split=split, audience=audience)
-        return cls(given, workers, audience)
-
-    def search(
-        self,
-        wanted: SearchExperiment,
-        place: RunPlace,
-        budget: Budget,
-        *,
-        is_resumed: bool,
-        reuse: Sequence[Path] = (),
-    ) -> Result:
-        """Search or tune, with a table."""
-        metric = wanted.experiment.settings.selection
-        with search_table(metric, self.audience) as on_change:
-            return search_run(
-                wanted,
-                place.path,
-                budget=budget,
-                workers=self.workers,
-                graph=self.given.graph,
-                is_resumed=is_resumed,
-                reuse=reuse,
-                on_change=on_change,
-            )
-
-    def tune(
-        self,
-        wanted: SearchExperiment,
-        code: str,
-        final: TrainingSettings,
-        place: RunPlace,
-        n_trials: int,
-    ) -> Result:
-        """Tune the settings of what was found, with a table of its own."""
-        with search_table(final.selection, self.audience) as on_change:
-            return tune_winner(
-                wanted,
-                code,
-                final,
-                place.path,
-                n_trials=n_trials,
-                workers=self.workers,
-                on_change=on_change,
-            )
-
-    def hold_final(
-        self, wanted: SearchExperiment, final: TrainingSettings, place: RunPlace, n: int
-    ) -> tuple[Model, list[Model]]:
-        """Train the n best; return the winner, and all of them."""
-        head = find_head(place.path, n)
-        models = []
-        for i, trial in enumerate(head, 1):
-            tell(self.audience, f"finalist {i} of {len(head)}: {trial.formula}")
-            folder = finalist_folder(trial)
-            self.train(wanted, code_list(trial.architecture), final, place, folder)
-            run = RunPlace(place.path / folder, place.temporary)
-            models.append(Model(run, self.workers.device))
-        winner = find_winner([model.result for model in models], final.selection)
-        return models[winner], models
-
-    def train(
-        self,
-        wanted: SearchExperiment,
-        code: str,
-        final: TrainingSettings,
-        place: RunPlace,
-        folder: str = FINAL,
-    ) -> Result:
-        """Train what was found, with a bar of its own."""
-        bar = training_bar(final.max_epochs, final.selection, self.audience)
-        with bar as (on_step, on_epoch):
-            return train_finally(
-                wanted,
-                code,
-                final,
-                place.path,
-                folder=folder,
-                workers=self.workers,
-                on_step=on_step,
-                on_epoch=on_epoch,
-            )
-
-
 def read_budget(trials: int | None, time: str | None, *, otherwise: int) -> Budget:
     """Return the budget that is given, or so many trials."""
     seconds = None if time is None else read_time(time)
@@ -365,17 +250,6 @@ def refuse_idle(finalists: int, *, is_followed: bool) -> None:
             f"{finalists} finalists were asked for, but nothing is to be trained after the search. "
             "Add --then-train, or leave --finalists out."
         )
-
-
-def keep_final(winner: Model, place: RunPlace) -> None:
-    """Let the run of the best finalist be the final one, unless there is one."""
-    if not (place.path / FINAL).exists():
-        winner.save(place.path / FINAL)
-
-
-def code_list(architecture: Architecture) -> str:
-    """Return the code as the result of a search has it, which the later stages are named by."""
-    return str(list(to_code(architecture)))
 
 
 def refuse_unused(
