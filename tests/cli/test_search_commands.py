@@ -386,6 +386,24 @@ def test_a_person_reads_the_metrics_of_the_final_training(
     assert [line.split()[0] for line in outcome.out.splitlines()[-2:]] == ["valid", "test"]
 
 
+@pytest.mark.usefixtures("_quick_finish")
+def test_finalists_are_told_apart_by_their_formulas_and_the_winner_is_named(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = (*SEARCH, "--trials", 2, "--try-first", "TransE", "--try-first", "DistMult")
+    command = (*command, "--then-train", "--finalists", 2, "--out", tmp_path / "run")
+
+    found = run_command(capfd, *command, "--json").json
+    shown = run_command(capfd, *command, "--resume")
+
+    assert len(found["finalists"]) == 2
+    assert found["final"] in found["finalists"]
+    for formula in ("O_r = s + r; v = O_r", "O_r = s ⊙ r; v = O_r"):
+        assert f"finalist {formula}  " in shown.out
+    assert "winner  O_r = s" in shown.out
+    assert f"`interstellar show {tmp_path / 'run' / 'final'}`" in shown.err
+
+
 def test_settings_are_tuned_and_the_best_are_said(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from interstellar.cli.training_commands import describe_metrics
 
 if TYPE_CHECKING:
     from interstellar.workflow.found import Found
+    from interstellar.workflow.model import Model
 
 BUILT_IN = "geography-S3"
 
@@ -211,10 +212,20 @@ def show_found(found: "Found", *, as_json: bool) -> None:
     shown |= {key: f"{value:.4g}" for key, value in best.settings.items()}
     counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early", "seconds")
     print_fields(shown | {key: found.result[key] for key in counts})
-    for finalist in later.get("finalists", []):
-        print_fields({finalist["architecture"]: describe_metrics(finalist["metrics"]["valid"])})
-    if "finalists" in later and "final" in later:
-        print_fields({"winner": later["final"]["architecture"]})
+    for model in found.finalists:
+        valid = describe_metrics(model.result["metrics"]["valid"])
+        print_fields({f"finalist {describe(model)}": valid})
+    if found.finalists and found.model is not None:
+        print_fields({"winner": describe(found.model)})
     for split, metrics in later.get("final", {}).get("metrics", {}).items():
         print_fields({split: describe_metrics(metrics)})
-    report(f"The run is in {found.path}; `interstellar show {found.path}` shows the winner.")
+    winner = found.path if found.model is None else found.model.path
+    report(f"The run is in {found.path}; `interstellar show {winner}` shows the winner.")
+
+
+def describe(model: "Model") -> str:
+    """Return the network of a run in one line."""
+    from interstellar.architecture.canonical_form import canonical_form
+    from interstellar.architecture.notation import to_formula
+
+    return to_formula(canonical_form(model.architecture))
