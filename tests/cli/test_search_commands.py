@@ -390,8 +390,9 @@ def test_a_person_reads_the_metrics_of_the_final_training(
 def test_finalists_are_told_apart_by_their_formulas_and_the_winner_is_named(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    command = (*SEARCH, "--trials", 2, "--try-first", "TransE", "--try-first", "DistMult")
-    command = (*command, "--then-train", "--finalists", 2, "--out", tmp_path / "run")
+    first = ("--try-first", "TransE", "--try-first", "DistMult")
+    later = ("--then-train", "--finalists", 2, "--out", tmp_path / "run")
+    command = (*SEARCH, "--trials", 2, *first, *later)
 
     found = run_command(capfd, *command, "--json").json
     shown = run_command(capfd, *command, "--resume")
