@@ -378,9 +378,13 @@ def test_several_searches_can_be_reused_and_resuming_does_so_again(tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, on_change=Interrupt(2))
 
+    shutil.copytree(tmp_path / "run", tmp_path / "unsaid")
     resumed = run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, is_resumed=True)
+    shutil.rmtree(tmp_path / "first")
+    unsaid = run_search(RANDOM, tmp_path / "unsaid", n_trials=2, is_resumed=True)
 
-    assert without_time(resumed) == without_time(whole)
+    assert without_time(resumed) == without_time(unsaid) == without_time(whole)
+    assert len(events_of(tmp_path / "unsaid" / "journal.jsonl", "known")) == 1
 
 
 @pytest.mark.parametrize(

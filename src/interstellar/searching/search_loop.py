@@ -6,6 +6,7 @@ again first. So a search with one worker ends as it would have without the kill.
 
 | event | holds |
 | --- | --- |
+| `known` | trials of other searches that need not be repeated |
 | `proposed` | the proposal, and the bar below which its trial is hopeless |
 | `ended` | its number and what it came to |
 | `unfinished` | the number of a trial that was stopped because the time was over |

@@ -1,7 +1,7 @@
 """A search with a folder on disk: it can be killed at any moment and goes on where it was."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never
@@ -43,7 +43,7 @@ from interstellar.searching.search_experiment import (
 )
 from interstellar.searching.search_loop import OnChange, SearchLoop
 from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trials import Trial, known_scores
+from interstellar.searching.trials import Trial, known_scores, trial_from_plain, trial_to_plain
 from interstellar.searching.tuning import Tuning
 from interstellar.searching.works import FROM_SCRATCH, SETTINGS, Earned
 from interstellar.tasks.kept_graph import save_graph
@@ -96,7 +96,7 @@ def search_run(
         graph: The data of the experiment, if it is read already.
         is_resumed: Whether to go on with a search.
         reuse: Folders of other searches on the same data with the same settings, whose trials
-            need not be repeated.
+            need not be repeated; who resumes need not say them again.
         on_change: Is called whenever a trial begins or ends.
     """
     if not is_resumed:
@@ -106,14 +106,15 @@ def search_run(
     judge = Judge(search, workers.device, graph)
     refuse_unused_together(search, judge, workers)
     facts = facts_of(judge.task.graph, judge.paths)
-    known: dict[Architecture, Trial] = {}
+    reused: dict[Architecture, Trial] = {}
     for path in reuse:
-        known |= known_scores(read_trials(path, search, facts), source=str(path))
+        reused |= known_scores(read_trials(path, search, facts), source=str(path))
     if run is None:
         environment = describe_environment(name_device(workers.device))
         run = RunFolder.create(out, experiment=search_text(search), environment=environment)
     with run.writing() as journal:
         begin(run, journal, judge.task.graph, facts)
+        known = note_known(run, journal, reused)
         loop = SearchLoop(
             strategy,
             journal,
@@ -227,6 +228,21 @@ def begin(run: RunFolder, journal: Journal, graph: AnyGraph, facts: Plain) -> No
     else:
         save_graph(run, graph)
         journal.append("started", **facts)
+
+
+def note_known(
+    run: RunFolder, journal: Journal, reused: Mapping[Architecture, Trial]
+) -> dict[Architecture, Trial]:
+    """Return the trials that need not be repeated; the journal keeps them, for who resumes."""
+    known: dict[Architecture, Trial] = {}
+    for event in run.read_events():
+        if event["event"] == "known":
+            noted: Any = event["trials"]
+            known |= {trial.network: trial for trial in map(trial_from_plain, noted)}
+    new = [trial for network, trial in reused.items() if network not in known]
+    if new:
+        journal.append("known", trials=[trial_to_plain(trial) for trial in new])
+    return {**reused, **known}
 
 
 def read_trials(path: Path, search: SearchExperiment, facts: Plain) -> list[Trial]:

@@ -1,12 +1,13 @@
 """The trials of a search so far, and which of them is the best."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import to_formula
+from interstellar.architecture.notation import code_text, from_code_text, to_formula
+from interstellar.engine.engine import Plain
 from interstellar.searching.works import Earned
 
 
@@ -89,3 +90,23 @@ def known_scores(trials: Iterable[Trial], source: str) -> dict[Architecture, Tri
         for trial in trials
         if trial.is_complete
     }
+
+
+def trial_to_plain(trial: Trial) -> Plain:
+    """Return a trial of an architecture, as it was in another search, as plain values."""
+    return {
+        "number": trial.number,
+        "code": code_text(trial.architecture),
+        "reused": trial.reused,
+        "earned": trial.earned.as_plain(),
+    }
+
+
+def trial_from_plain(plain: Mapping[str, Any]) -> Trial:
+    """Return the trial that `trial_to_plain` wrote."""
+    return Trial(
+        number=plain["number"],
+        architecture=from_code_text(plain["code"]),
+        reused=plain["reused"],
+        earned=Earned.from_plain(dict(plain["earned"])),
+    )
