@@ -26,8 +26,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+import interstellar
 from interstellar.tasks.answer_file import answer_file
-from interstellar.tasks.run_prediction import RunPredictor, open_predictor
+from interstellar.tasks.run_prediction import RunPredictor
 
 CPU = torch.device("cpu")
 GRAPH = "synthetic:entities=40000"
@@ -42,7 +43,7 @@ def main() -> None:
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as folder:
         run = arguments.run or train(Path(folder) / "run")
-        predictor = open_predictor(run, CPU)
+        predictor = interstellar.open(run, device="cpu").predictor
         queries = draw_queries(predictor, arguments.queries)
         figures = measure_start(run, queries[0])
         figures |= measure_batch(predictor, queries, Path(folder))

@@ -15,7 +15,7 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.tasks import run_calibration, training_run
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.run_calibration import find_temperature, measure_run_reliability
-from interstellar.tasks.run_prediction import open_predictor
+from interstellar.tasks.run_prediction import build_predictor
 from interstellar.tasks.splits import Split
 from interstellar.tasks.trained_run import TrainedRun, open_run
 from interstellar.tasks.training_run import train_run
@@ -82,7 +82,7 @@ def test_a_run_killed_before_its_temperature_is_whole_and_fits_it_at_need(
 
     assert resumed == RunFolder.open(out).read_result()
     assert not (out / "calibration.json").exists()
-    assert open_predictor(out, CPU).temperature == find(out) is not None
+    assert build_predictor(out, open_run(out, CPU)).temperature == find(out) is not None
 
 
 def test_an_alignment_has_no_temperature(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from interstellar.cli import (
     update_commands,
 )
 from interstellar.errors import DataError, SettingsError
+from interstellar.workflow import model as workflow_model
+from interstellar.workflow.model import describe_slow_matching
 from tests.cli.run_command import run_command
 
 SMALL: Any = {"dim": 8, "epochs": 2, "progress": False, "device": "cpu"}
@@ -185,6 +187,19 @@ def test_tuning_lists_what_was_tried() -> None:
 
     assert len(tuned.trials) == 2
     assert tuned.best.settings in [trial.changes for trial in tuned.trials]
+
+
+def test_a_matching_that_takes_long_is_announced(
+    pair_model: ist.Model, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(workflow_model, "MANY_FOR_HUNGARIAN", 50)
+
+    pair_model.align(decode="hungarian")
+    assert "Hungarian matching of 60 entities may take some 0 minutes" in capfd.readouterr().err
+    pair_model.align(decode="sinkhorn")
+    assert "Hungarian" not in capfd.readouterr().err
+
+    assert "of 100,000 entities may take some 40 minutes" in describe_slow_matching(100_000)
 
 
 def test_frames_go_in_and_out(tmp_path: Path, pair_model: ist.Model) -> None:

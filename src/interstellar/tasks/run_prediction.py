@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import final
 
 import numpy as np
-import torch
 
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.spelling import find_variants, quote_apart
@@ -17,7 +16,7 @@ from interstellar.tasks.explanation import Explainer, describe_path, list_facts
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.prediction import NOBODY, Predictor, Query, find_query
 from interstellar.tasks.run_calibration import find_temperature
-from interstellar.tasks.trained_run import TrainedRun, open_run
+from interstellar.tasks.trained_run import TrainedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,12 +160,3 @@ def build_predictor(path: Path, trained: TrainedRun) -> RunPredictor:
             "Use `interstellar align`, or give a run of link prediction."
         )
     return RunPredictor(trained, find_temperature(path, trained.task, trained.network))
-
-
-def open_predictor(path: Path, device: torch.device) -> RunPredictor:
-    """Open a run for predicting.
-
-    Raises:
-        SettingsError: It is not a finished run of link prediction.
-    """
-    return build_predictor(path, open_run(path, device))

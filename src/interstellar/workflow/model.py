@@ -42,6 +42,8 @@ from interstellar.workflow.words import choose
 
 log = logging.getLogger(__name__)
 
+MANY_FOR_HUNGARIAN = 30_000
+"""So many entities take a minute or more; the time grows with the cube."""
 FEW_PAIRS = 20
 """Of validation; a threshold chosen on fewer is a matter of luck."""
 
@@ -252,6 +254,9 @@ class Model:
         audience = find_audience(is_wanted=progress)
         if settings.threshold is None and len(task.graph.valid) < FEW_PAIRS:
             tell(audience, describe_few_pairs(len(task.graph.valid)))
+        n_largest = max(len(task.graph.first.entities), len(task.graph.second.entities))
+        if settings.decoding is Decoding.HUNGARIAN and n_largest > MANY_FOR_HUNGARIAN:
+            tell(audience, describe_slow_matching(n_largest))
         iterated = None
         if iterate is not None:
             iterated = train_in_rounds(
@@ -332,6 +337,16 @@ class Model:
         from interstellar.adapters.pykeen_model import to_pykeen  # noqa: PLC0415 (an extra)
 
         return to_pykeen(self.trained)
+
+
+def describe_slow_matching(n: int) -> str:
+    """Say how long the Hungarian method may take, by what 15,000 entities took."""
+    minutes = (n / 15_000) ** 3 * 8.1 / 60
+    return (
+        f"note: Hungarian matching of {n:,} entities may take some {minutes:,.0f} minutes without "
+        "a word: its time grows with the cube. Sinkhorn (--decode sinkhorn) is usually as good, and "
+        "takes seconds on a GPU."
+    )
 
 
 def describe_few_pairs(n: int) -> str:
