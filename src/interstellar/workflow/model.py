@@ -344,7 +344,7 @@ def describe_slow_matching(n: int) -> str:
     minutes = (n / 15_000) ** 3 * 8.1 / 60
     return (
         f"note: Hungarian matching of {n:,} entities may take some {minutes:,.0f} minutes without "
-        "a word: its time grows with the cube. Sinkhorn (--decode sinkhorn) is usually as good, and "
+        "a word: its time grows with the cube. Sinkhorn (--decode sinkhorn) is usually as good and "
         "takes seconds on a GPU."
     )
 
