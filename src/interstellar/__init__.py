@@ -108,9 +108,14 @@ __all__ = [
     "write_text",
 ]
 
+__version__: str
+
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first used."""
+    """Import a public name from its module, or find the version, when it is first used."""
+    if name == "__version__":
+        find_version = import_module("interstellar.records.environment").find_version
+        return find_version("interstellar-kg") or "unknown: it is not installed"
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'interstellar' has no attribute {name!r}")
     value = getattr(import_module(f"interstellar.{_MODULE_BY_NAME[name]}"), name)
