@@ -109,7 +109,10 @@ def test_a_tuning_that_was_stopped_goes_on(tmp_path: Path, out: Path, found: Res
 def test_a_tuning_of_another_winner_is_refused(out: Path, found: Result) -> None:
     tune_winner(SEARCH, code_of(found), FINAL, out, n_trials=1, workers=HERE)
 
-    with pytest.raises(SettingsError, match="is another search: it has `architecture"):
+    with pytest.raises(
+        SettingsError,
+        match=r"tuning is of .*, which was the best .* now that is O_r = s ⊗ r; v = s \+ O_r",
+    ):
         tune_winner(
             SEARCH, "[0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]", FINAL, out, n_trials=1, workers=HERE
         )
@@ -143,3 +146,12 @@ def test_a_final_training_that_is_finished_is_not_repeated(out: Path, found: Res
 
     assert again == first
     assert epochs == []
+
+
+def test_the_final_training_of_an_earlier_winner_is_in_the_way_and_said_so(
+    out: Path, found: Result
+) -> None:
+    train_finally(SEARCH, code_of(found), FINAL, out, workers=HERE)
+
+    with pytest.raises(SettingsError, match=r"final is of .* Move that folder away, and resume"):
+        train_finally(SEARCH, "[0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]", FINAL, out, workers=HERE)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from interstellar.architecture.notation import read_architecture, to_formula
+from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.searching.budget import Budget
 from interstellar.searching.search_experiment import SearchExperiment, SearchPlan, StrategyName
@@ -17,6 +19,7 @@ from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.training_run import OnEpoch, OnStep, Result, train_run
 from interstellar.training.experiment import Experiment
 from interstellar.training.settings import TrainingSettings
+from interstellar.training.toml_tables import read_toml
 
 TUNING, FINAL = "tuning", "final"
 """Folders of the later stages, within that of the search."""
@@ -38,6 +41,7 @@ def tune_winner(
         experiment=experiment,
         plan=SearchPlan(strategy=StrategyName.TUNE, is_faithful=search.plan.is_faithful),
     )
+    refuse_earlier_winner(out / TUNING, code)
     return search_run(
         tuning,
         out / TUNING,
@@ -63,6 +67,7 @@ def train_finally(
     """Train what a search found, with the settings of the final training, in a folder of it."""
     experiment: Experiment = replace(search.experiment, architecture=code, settings=final)
     (out / folder).parent.mkdir(exist_ok=True)
+    refuse_earlier_winner(out / folder, code)
     return train_run(
         experiment,
         out / folder,
@@ -72,6 +77,19 @@ def train_finally(
         on_step=on_step,
         on_epoch=on_epoch,
     )
+
+
+def refuse_earlier_winner(folder: Path, code: str) -> None:
+    """Raise where a stage was begun with what was best before the search went on."""
+    if not folder.exists():
+        return
+    begun_with = read_toml(RunFolder.open(folder).experiment_file)
+    before, now = read_architecture(str(begun_with.get("architecture"))), read_architecture(code)
+    if before != now:
+        raise SettingsError(
+            f"{folder} is of {to_formula(before)}, which was the best when it was begun, and now "
+            f"that is {to_formula(now)}. Move that folder away, and resume."
+        )
 
 
 def tuned_settings(settings: TrainingSettings, tuned: Result) -> TrainingSettings:
