@@ -361,6 +361,25 @@ def test_a_search_that_reused_everything_has_a_best(tmp_path: Path) -> None:
     assert (result["trials"], result["distinct_trained"], result["reused"]) == (0, 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"earned": {', '"earnt": {'), ('"code": "[', '"code": "x['), ('"trials": [', '"trial": [')],
+)
+def test_known_trials_that_were_altered_are_refused(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    run_search(RANDOM, tmp_path / "before", n_trials=2)
+    run_search(RANDOM, tmp_path / "run", n_trials=1, reuse=(tmp_path / "before",))
+    journal = tmp_path / "run" / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    [i] = [i for i, line in enumerate(lines) if '"known"' in line]
+    lines[i] = lines[i].replace(before, after, 1)
+    journal.write_text("".join(lines))
+
+    with pytest.raises(DataError, match=r"the event `known` does not hold .* was altered"):
+        run_search(RANDOM, tmp_path / "run", n_trials=2, is_resumed=True)
+
+
 def test_what_was_reused_can_be_reused_again(tmp_path: Path) -> None:
     run_search(RANDOM, tmp_path / "first", n_trials=2)
     run_search(RANDOM, tmp_path / "second", n_trials=1, reuse=(tmp_path / "first",))

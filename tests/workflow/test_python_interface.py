@@ -165,6 +165,7 @@ def test_the_best_finalist_is_what_is_tuned() -> None:
         ({"finalists": 0, "then_train": True}, "finalists is 0"),
         ({"try_first": ["RotatE"]}, "RotatE"),
         ({"try_first": ["RSN"], "subspace": "P1"}, "is to be tried first, but it is not in"),
+        ({"try_first": ["literature"], "subspace": "P2"}, "no model of the literature lies in"),
     ],
 )
 def test_finalists_and_first_trials_that_make_no_sense_are_refused(

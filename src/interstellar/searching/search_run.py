@@ -22,7 +22,7 @@ from interstellar.data.graph import AnyGraph
 from interstellar.engine.engine import Engine, Plain
 from interstellar.engine.local_processes import LocalProcesses
 from interstellar.engine.this_process import ThisProcess
-from interstellar.errors import SettingsError, TrainingError
+from interstellar.errors import ArchitectureError, DataError, SettingsError, TrainingError
 from interstellar.records.environment import describe_environment
 from interstellar.records.journal import Journal
 from interstellar.records.run_folder import RunFolder, refuse_existing
@@ -237,12 +237,22 @@ def note_known(
     known: dict[Architecture, Trial] = {}
     for event in run.read_events():
         if event["event"] == "known":
-            noted: Any = event["trials"]
-            known |= {trial.network: trial for trial in map(trial_from_plain, noted)}
+            known |= {trial.network: trial for trial in read_known(run, event)}
     new = [trial for network, trial in reused.items() if network not in known]
     if new:
         journal.append("known", trials=[trial_to_plain(trial) for trial in new])
     return {**reused, **known}
+
+
+def read_known(run: RunFolder, event: Mapping[str, Any]) -> list[Trial]:
+    """Return the trials of an event `known`."""
+    try:
+        return [trial_from_plain(plain) for plain in event["trials"]]
+    except (KeyError, TypeError, ValueError, ArchitectureError):
+        raise DataError(
+            f"{run.path / 'journal.jsonl'}: the event `known` does not hold trials of other "
+            "searches. The journal was altered. Take it from a copy, or begin a new search."
+        ) from None
 
 
 def read_trials(path: Path, search: SearchExperiment, facts: Plain) -> list[Trial]:

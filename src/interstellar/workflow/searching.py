@@ -305,7 +305,13 @@ def read_known(given: Sequence[GivenArchitecture], space: SearchSpace) -> list[A
     known: list[Architecture] = []
     for one in given:
         if isinstance(one, str) and one.strip().casefold() == LITERATURE_WORD:
-            known += [architecture for architecture in LITERATURE.values() if architecture in space]
+            lying_there = [model for model in LITERATURE.values() if model in space]
+            if not lying_there:
+                raise SettingsError(
+                    f"no model of the literature lies in the subspace {space.subspace}, but they "
+                    "are to be tried first. Leave out --try-first literature, or the subspace."
+                )
+            known += lying_there
         else:
             known.append(read_architecture(read_given_architecture(one)))
     return list(dict.fromkeys(known))
