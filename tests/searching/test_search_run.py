@@ -363,7 +363,7 @@ def test_a_search_that_reused_everything_has_a_best(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [('"earned": {', '"earnt": {'), ('"code": "[', '"code": "x['), ('"trials": [', '"trial": [')],
+    [('"earned": {', '"others": {'), ('"code": "[', '"code": "x['), ('"trials": [', '"trial": [')],
 )
 def test_known_trials_that_were_altered_are_refused(
     tmp_path: Path, before: str, after: str
