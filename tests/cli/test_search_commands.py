@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from interstellar.cli.app import run
+from interstellar.searching.tuning import TUNED
 from interstellar.training import presets
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import with_changes
@@ -412,10 +413,20 @@ def test_settings_are_tuned_and_the_best_are_said(
     again = run_command(capfd, *TUNE, "--out", tmp_path / "run", "--resume")
 
     assert found["best"]["name"] == "TransE"
-    assert set(found["best"]["settings"]) >= {"learning_rate", "l2", "dropout"}
+    assert set(found["best"]["settings"]) == set(TUNED)
     assert (found["trials"], found["strategy"]) == (2, "tune")
     assert again.code == 0
     assert "learning_rate" in again.out
+
+
+def test_what_is_kept_is_not_tuned(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept = ("--keep", "batch_size", "--keep", "l2")
+    found = run_command(capfd, *TUNE, *kept, "--out", tmp_path / "run", "--json").json
+    other = run_command(capfd, *TUNE, "--keep", "l2", "--out", tmp_path / "run", "--resume")
+
+    assert set(found["best"]["settings"]) == {"learning_rate", "decay", "dropout"}
+    assert other.code == 2
+    assert "keep" in other.err
 
 
 @pytest.mark.parametrize(
@@ -424,6 +435,9 @@ def test_settings_are_tuned_and_the_best_are_said(
         (["--trials", "0"], "--trials is 0"),
         (["--architecture", "TransX"], "'TransX' is not an architecture"),
         (["--time", "x"], "is not a time"),
+        (["--keep", "dim"], "'dim' cannot be kept: a tuning chooses learning_rate, l2"),
+        (["--keep", ""], "'' cannot be kept"),
+        ([f for name in TUNED for f in ("--keep", name)], "nothing is left to tune"),
     ],
 )
 def test_a_tuning_that_cannot_be_is_refused(

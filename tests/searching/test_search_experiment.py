@@ -58,6 +58,18 @@ def test_a_search_from_before_there_were_known_architectures_is_read() -> None:
     assert parse_search(text.replace('try_first = "none"\n', "")) == SEARCH
 
 
+def test_a_tuning_from_before_settings_could_be_kept_is_read() -> None:
+    text = search_text(SEARCH)
+    assert 'keep = "none"\n' in text
+
+    assert parse_search(text.replace('keep = "none"\n', "")) == SEARCH
+
+
+def test_only_a_tuning_keeps_settings() -> None:
+    with pytest.raises(SettingsError, match="only a tuning changes settings"):
+        SearchPlan(strategy=StrategyName.HYBRID, keep="l2")
+
+
 def test_known_architectures_come_back_and_lie_in_the_space() -> None:
     code = "[0,0,2,0,0,0,0,0,0,0,0]"
     plan = SearchPlan(strategy=StrategyName.BAYES, try_first=f"{code} {code}")

@@ -64,6 +64,16 @@ def test_a_tuning_believes_in_no_architecture() -> None:
     assert Tuning(LINK_PREDICTION, 0, with_dim=False).answer() is None
 
 
+def test_what_a_tuning_keeps_it_does_not_propose() -> None:
+    proposed = propose(Tuning(LINK_PREDICTION, 0, kept=("batch_size", "l2")), 12)
+
+    assert {name for changes in proposed for name in changes} == {
+        "learning_rate",
+        "decay",
+        "dropout",
+    }
+
+
 def test_a_tuning_cut_anywhere_and_resumed_ends_as_if_it_had_not_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

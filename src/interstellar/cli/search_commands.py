@@ -146,6 +146,10 @@ def tune(
     trials: Annotated[int | None, typer.Option(help="Settings to try; 50 without --time.")] = None,
     time: TimeText = None,
     with_dim: Annotated[bool, typer.Option("--with-dim", help="Tune the dimension too.")] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Leave this setting as it is; may be given again."),
+    ] = None,
     workers: NWorkers = 1,
     faithful: Faithful = False,
     select: Select = None,
@@ -163,7 +167,7 @@ def tune(
 ) -> None:
     """Find the settings with which an architecture learns best, in the paper's ranges.
 
-    Learning rate, weight decay, decay of the rate, batch size and dropout.
+    learning_rate, l2 (weight decay), decay (of the rate), batch_size and dropout.
     Examples: `interstellar tune geography-S3 --architecture PTransE-add --trials 20 --out tuned`,
     `interstellar tune DBP-WD --architecture found --time 2h --device cuda --out tuned`.
     """
@@ -176,6 +180,7 @@ def tune(
         trials=trials,
         time=time,
         with_dim=with_dim,
+        keep=keep or (),
         workers=workers,
         faithful=faithful,
         select=select,

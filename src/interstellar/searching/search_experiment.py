@@ -12,6 +12,7 @@ from interstellar.architecture.number_code import code_text, from_code_text
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace
 from interstellar.errors import SettingsError
+from interstellar.searching.tuning import TUNED
 from interstellar.training.experiment import Experiment, experiment_text, take_experiment
 from interstellar.training.toml_tables import (
     parse_toml,
@@ -23,7 +24,7 @@ from interstellar.training.toml_tables import (
 
 ANY = "any"
 """Stands where an experiment names its architecture."""
-ADDED_LATER = ("try_first",)
+ADDED_LATER = ("try_first", "keep")
 """Searches that were begun before there were these have nothing there."""
 
 
@@ -67,11 +68,18 @@ class SearchPlan:
     """An 11-number code: random search takes its macro level and draws the micro level alone."""
     try_first: str | None = None
     """11-number codes with spaces between: they are trained before anything is proposed."""
+    keep: str | None = None
+    """Settings with spaces between: a tuning leaves them as they are."""
 
     @property
     def known(self) -> list[Architecture]:
         """The architectures that are tried first."""
         return [from_code_text(code) for code in (self.try_first or "").split()]
+
+    @property
+    def kept(self) -> list[str]:
+        """The settings that a tuning leaves as they are."""
+        return (self.keep or "").split()
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -92,6 +100,7 @@ class SearchPlan:
                     f"the strategy is {self.strategy}. Leave one of them out."
                 )
         self._refuse_known_elsewhere()
+        self._refuse_bad_kept()
 
     def _refuse_known_elsewhere(self) -> None:
         """Raise where an architecture to be tried first is not in the space that is searched."""
@@ -105,6 +114,23 @@ class SearchPlan:
                     f"{code_text(architecture)} is to be tried first, but it is not in the "
                     f"subspace {self.subspace}. Leave one of them out."
                 )
+
+    def _refuse_bad_kept(self) -> None:
+        """Raise where a tuning is to keep what it would not change, or everything."""
+        if self.keep is None:
+            return
+        if self.strategy is not StrategyName.TUNE:
+            raise SettingsError(
+                f"keep is {self.keep}, but only a tuning changes settings. Leave it out."
+            )
+        for name in self.kept or [""]:
+            if name not in TUNED:
+                raise SettingsError(
+                    f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}. Name some of "
+                    "them."
+                )
+        if set(self.kept) == set(TUNED):
+            raise SettingsError("nothing is left to tune. Keep less.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,7 +179,8 @@ def build_named_strategy(search: SearchExperiment) -> SearchStrategy:
         case StrategyName.ONE_SHOT:
             return OneShotSearch(space, plan.supernet_epochs)
         case StrategyName.TUNE:
-            return Tuning(search.experiment.settings, seed, with_dim=plan.with_dim)
+            settings = search.experiment.settings
+            return Tuning(settings, seed, with_dim=plan.with_dim, kept=plan.kept)
         case _:
             assert_never(plan.strategy)
 

@@ -1,9 +1,11 @@
 """Tuning: the settings with which one architecture learns best, by TPE in the paper's ranges.
 
 Learning rate, weight decay, decay of the rate, batch size and dropout (Table "Searching range of
-hyper-parameters"); the dimension only where it is asked for, which the paper fixes at 256.
+hyper-parameters"); the dimension only where it is asked for, which the paper fixes at 256. What is
+kept is as in the settings that a tuning begins with.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -35,6 +37,8 @@ RANGES = {
 """The paper prints learning rates up to 1e-3 and weight decays from 1e-5; its own rows for link
 prediction lie outside (3.1e-3 and 1e-7), and so far these reach."""
 BATCH_SIZES = (128, 256, 512, 1024, 2048)
+TUNED = (*RANGES, "batch_size")
+"""The settings that a tuning chooses, unless it is to keep them."""
 DIMS = (64, 128, 256, 512)
 
 
@@ -42,10 +46,17 @@ DIMS = (64, 128, 256, 512)
 class Tuning:
     """Proposes settings, first those it is begun with as far as they lie in the ranges."""
 
-    def __init__(self, settings: TrainingSettings, seed: int, *, with_dim: bool) -> None:
+    def __init__(
+        self,
+        settings: TrainingSettings,
+        seed: int,
+        *,
+        with_dim: bool = False,
+        kept: Collection[str] = (),
+    ) -> None:
         require_optuna("tune")
         self._study = create_study(derive_key(seed, "tuning") % N_SEEDS)
-        self._distributions = distributions(with_dim=with_dim)
+        self._distributions = distributions(with_dim=with_dim, kept=kept)
         begun = as_begun(settings)
         self._study.enqueue_trial({k: v for k, v in begun.items() if k in self._distributions})
 
@@ -60,7 +71,7 @@ class Tuning:
         return None
 
 
-def distributions(*, with_dim: bool) -> "dict[str, BaseDistribution]":
+def distributions(*, with_dim: bool, kept: Collection[str]) -> "dict[str, BaseDistribution]":
     """Return what Optuna draws from."""
     from optuna.distributions import (  # noqa: PLC0415
         CategoricalDistribution,
@@ -73,7 +84,7 @@ def distributions(*, with_dim: bool) -> "dict[str, BaseDistribution]":
     found["batch_size"] = CategoricalDistribution(BATCH_SIZES)
     if with_dim:
         found["dim"] = CategoricalDistribution(DIMS)
-    return found
+    return {name: distribution for name, distribution in found.items() if name not in kept}
 
 
 def as_begun(settings: TrainingSettings) -> dict[str, float | int]:

@@ -176,6 +176,7 @@ def tune(
     trials: int | None = None,
     time: str | None = None,
     with_dim: bool = False,
+    keep: Sequence[str] = (),
     workers: int = 1,
     faithful: bool = False,
     select: str | None = None,
@@ -194,7 +195,7 @@ def tune(
 ) -> Found:
     """Find the settings with which an architecture learns best, in the paper's ranges.
 
-    Learning rate, weight decay, decay of the rate, batch size and dropout.
+    learning_rate, l2 (weight decay), decay (of the rate), batch_size and dropout.
 
     Args:
         data: A loaded graph, or anything that `load` takes.
@@ -202,6 +203,7 @@ def tune(
         trials: Settings to try at most; 50 where no time is given.
         time: Such as 20m or 1h30m.
         with_dim: Tune the dimension too.
+        keep: Settings to leave as they are, such as batch_size.
         workers: Processes: one a GPU, or sharing the cores.
         faithful: Train hopeless trials to their end.
         select: Score: hits@1, mrr or auc_pr.
@@ -224,7 +226,12 @@ def tune(
     experiment = stage.given.experiment(
         architecture=read_given_architecture(architecture), seed=seed, settings=chosen
     )
-    plan = SearchPlan(strategy=StrategyName.TUNE, is_faithful=faithful, with_dim=with_dim)
+    plan = SearchPlan(
+        strategy=StrategyName.TUNE,
+        is_faithful=faithful,
+        with_dim=with_dim,
+        keep=" ".join(sorted(set(keep))) if keep else None,
+    )
     wanted = SearchExperiment(experiment=spell_out(experiment), plan=plan)
     place = choose_place(out, is_resumed=resume)
     stage.search(wanted, place, budget, is_resumed=resume)
