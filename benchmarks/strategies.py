@@ -41,7 +41,13 @@ from interstellar.data.statistics import task_of
 from interstellar.device import find_device
 from interstellar.records.journal import Journal
 from interstellar.searching.judge import Judge
-from interstellar.searching.search_experiment import ANY, SearchExperiment, SearchPlan, StrategyName
+from interstellar.searching.search_experiment import (
+    ANY,
+    SearchExperiment,
+    SearchPlan,
+    SharedScore,
+    StrategyName,
+)
 from interstellar.searching.search_loop import MAX_REPEATS
 from interstellar.searching.search_run import build_strategy
 from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy
@@ -68,6 +74,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--supernet-epochs", type=int, default=20, help="of darts and one-shot")
+    parser.add_argument("--shared-score", type=SharedScore, default=SharedScore.LOSS)
     parser.add_argument("--epochs", type=int, help="instead of those of the settings")
     parser.add_argument("--group", type=int, default=64, help="networks trained together at most")
     parser.add_argument("--threads", type=int, default=1, help="of the CPU")
@@ -112,6 +119,7 @@ def compare(arguments: argparse.Namespace, journal: Journal) -> dict[str, Any]:
         "epochs": settings.max_epochs,
         "dim": settings.dim,
         "supernet_epochs": arguments.supernet_epochs,
+        "shared_score": str(arguments.shared_score),
         "networks_trained": len(work.score_by_network),
         "networks_failed": sum(score is None for score in work.score_by_network.values()),
         "training_seconds": round(work.training_seconds, 1),
@@ -212,7 +220,7 @@ class Workshop:
         device: torch.device,
         journal: Journal,
     ) -> None:
-        plan = SearchPlan(strategy=StrategyName.RANDOM)
+        plan = SearchPlan(strategy=StrategyName.RANDOM, shared_score=arguments.shared_score)
         self.judge = Judge(SearchExperiment(experiment=experiment, plan=plan), device)
         self.score_by_network: dict[Architecture, float | None] = {}
         self.training_seconds = 0.0
@@ -227,6 +235,7 @@ class Workshop:
                 "device": name_device(device),
                 "settings": str(experiment.settings),
                 "supernet_epochs": arguments.supernet_epochs,
+                "shared_score": str(arguments.shared_score),
             }
         )
 
@@ -280,6 +289,7 @@ class Workshop:
             self._journal.append("began", **facts)
             return
         before = {key: events[0].get(key) for key in facts}
+        before["shared_score"] = before["shared_score"] or str(SharedScore.LOSS)  # of older states
         if before != facts:
             sys.exit(f"error: {self._journal.path} was made with {before}, and now it is {facts}.")
         for event in events[1:]:

@@ -230,6 +230,8 @@ def test_every_strategy_ends_within_budget_with_a_trained_best(
         (["--together", "0"], "--together"),
         (["--strategy", "darts", "--supernet-epochs", "0"], "supernet_epochs is 0"),
         (["--supernet-epochs", "3"], "supernet_epochs was given, but it is for darts"),
+        (["--shared-score", "x"], "shared_score 'x' is unknown. Choose loss or mrr"),
+        (["--strategy", "bayes", "--shared-score", "mrr"], "it is for hybrid and one-shot"),
         (["--strategy", "random", "--micro-epochs", "2"], "it is for hybrid"),
         (["--together", "4", "--workers", "2"], "by 2 workers"),
         (["--macro-updates", "0"], "macro_updates is 0"),

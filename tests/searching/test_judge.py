@@ -16,7 +16,12 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.searching import judge as judge_module
 from interstellar.searching.judge import Judge, build_workbench
 from interstellar.searching.natural_gradient import uniform
-from interstellar.searching.search_experiment import StrategyName, search_text
+from interstellar.searching.search_experiment import (
+    SearchPlan,
+    SharedScore,
+    StrategyName,
+    search_text,
+)
 from interstellar.searching.strategy import FromScratch, Relaxed, WithSettings, WithSharedWeights
 from interstellar.searching.works import from_plain, to_plain, told_outcome
 from interstellar.tasks.kept_graph import save_graph
@@ -304,6 +309,26 @@ def test_a_worker_judges_as_this_process_does(tmp_path: Path) -> None:
 def test_a_metric_that_the_data_does_not_have_is_refused_before_any_trial(data: str) -> None:
     with pytest.raises(SettingsError, match="selection is auc_pr"):
         Judge(small_search(data=data, settings={"selection": Selection.AUC_PR}), CPU)
+
+
+def test_a_plan_says_by_what_architectures_are_compared_with_shared_weights(patient: Judge) -> None:
+    sizes = [len(choice.options) for choice in patient.space.choices()]
+    proposal = WithSharedWeights(
+        number=0, macro=None, controller=uniform(sizes, N_CHOICES), n_epochs=8
+    )
+    by_mrr = SearchPlan(strategy=StrategyName.ONE_SHOT, shared_score=SharedScore.MRR)
+    by_loss, by_rank = (
+        Judge(small_search(StrategyName.ONE_SHOT, plan=plan), CPU).do([to_plain(proposal)])
+        for plan in (None, by_mrr)
+    )
+
+    assert by_loss[0]["controller"] != by_rank[0]["controller"]
+
+
+def test_an_alignment_cannot_compare_by_rank() -> None:
+    plan = SearchPlan(strategy=StrategyName.HYBRID, shared_score=SharedScore.MRR)
+    with pytest.raises(SettingsError, match="does not see the architecture"):
+        Judge(small_search(StrategyName.HYBRID, data=ALIGNMENT, plan=plan), CPU)
 
 
 def test_a_precision_that_the_device_does_not_have_is_refused_before_any_trial() -> None:

@@ -13,6 +13,7 @@ from interstellar.searching.search_experiment import (
     ANY,
     SearchExperiment,
     SearchPlan,
+    SharedScore,
     StrategyName,
     parse_search,
     search_text,
@@ -31,6 +32,7 @@ plans = st.builds(
     is_faithful=st.booleans(),
     n_together=counts,
     with_dim=st.booleans(),
+    shared_score=st.sampled_from(SharedScore),
 )
 
 SEARCH = SearchExperiment(
@@ -58,11 +60,12 @@ def test_a_search_from_before_there_were_known_architectures_is_read() -> None:
     assert parse_search(text.replace('try_first = "none"\n', "")) == SEARCH
 
 
-def test_a_tuning_from_before_settings_could_be_kept_is_read() -> None:
+@pytest.mark.parametrize("line", ['keep = "none"\n', 'shared_score = "loss"\n'])
+def test_a_search_from_before_there_was_a_choice_is_read(line: str) -> None:
     text = search_text(SEARCH)
-    assert 'keep = "none"\n' in text
+    assert line in text
 
-    assert parse_search(text.replace('keep = "none"\n', "")) == SEARCH
+    assert parse_search(text.replace(line, "")) == SEARCH
 
 
 def test_only_a_tuning_keeps_settings() -> None:

@@ -78,6 +78,9 @@ def search(
     supernet_epochs: Annotated[
         int | None, typer.Option(help="Of darts and one-shot; 50, or what the trials are worth.")
     ] = None,
+    shared_score: Annotated[
+        str | None, typer.Option(help="What hybrid and one-shot compare by: loss or mrr; loss.")
+    ] = None,
     select: Select = None,
     settings_file: SettingsFile = None,
     dim: Dim = None,
@@ -120,6 +123,7 @@ def search(
         macro_updates=macro_updates,
         micro_epochs=micro_epochs,
         supernet_epochs=supernet_epochs,
+        shared_score=shared_score,
         select=select,
         settings=settings_file,
         dim=dim,

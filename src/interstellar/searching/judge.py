@@ -24,9 +24,14 @@ from interstellar.randomness import spawn
 from interstellar.records.run_folder import RunFolder
 from interstellar.searching.hopeless import is_hopeless
 from interstellar.searching.relaxation import run_relaxed
-from interstellar.searching.search_experiment import SearchExperiment, parse_search
+from interstellar.searching.search_experiment import (
+    SearchExperiment,
+    SearchPlan,
+    SharedScore,
+    parse_search,
+)
 from interstellar.searching.strategy import FromScratch, Relaxed, WithSettings, WithSharedWeights
-from interstellar.searching.supernet import Supernet, run_shared_round
+from interstellar.searching.supernet import Reading, Supernet, run_shared_round
 from interstellar.searching.works import FROM_SCRATCH, Earned, from_plain
 from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.prepared import load_data
@@ -60,7 +65,9 @@ class Judge:
         experiment = search.experiment
         self.task: Task = task_for(graph or load_data(experiment))
         refuse_unsuitable(experiment.settings, self.task, device)
+        refuse_ranked_alignment(search.plan, self.task)
         self.space = SearchSpace(search.plan.subspace)
+        self.shared_score = search.plan.shared_score
         self.seed = experiment.seed
         self.settings = experiment.settings
         self.architecture_text = experiment.architecture
@@ -156,6 +163,8 @@ class Judge:
         return {"weights": [list(options) for options in weights], "seconds": _since(started)}
 
     def _supernet(self, proposal: WithSharedWeights | Relaxed) -> Supernet:
+        is_relaxed = isinstance(proposal, Relaxed)
+        reading = Reading.GRADIENT if is_relaxed else Reading(self.shared_score)
         return Supernet(
             self.task,
             self.space,
@@ -164,7 +173,7 @@ class Judge:
             self._path_tensor,
             seed=self.seed,
             round_number=proposal.number,
-            is_relaxed=isinstance(proposal, Relaxed),
+            reading=reading,
         )
 
     def _judge_together(self, works: Sequence[Plain]) -> list[Earned]:
@@ -222,6 +231,15 @@ def refuse_unsuitable(settings: TrainingSettings, task: Task, device: torch.devi
         raise SettingsError(
             "selection is auc_pr, but only Countries and geography have the lists of answers that "
             "it needs. Choose mrr or hits@1."
+        )
+
+
+def refuse_ranked_alignment(plan: SearchPlan, task: Task) -> None:
+    """Raise where architectures cannot be compared by rank."""
+    if plan.shared_score is SharedScore.MRR and not isinstance(task.graph, KnowledgeGraph):
+        raise SettingsError(
+            "shared_score is mrr, but the metric of an alignment does not see the architecture: "
+            "entities are compared by their embeddings alone. Leave it out, for the loss."
         )
 
 

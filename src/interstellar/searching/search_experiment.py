@@ -24,7 +24,7 @@ from interstellar.training.toml_tables import (
 
 ANY = "any"
 """Stands where an experiment names its architecture."""
-ADDED_LATER = ("try_first", "keep")
+ADDED_LATER = ("try_first", "keep", "shared_score")
 """Searches that were begun before there were these have nothing there."""
 
 
@@ -44,6 +44,15 @@ class StrategyName(StrEnum):
     """A supernet with sampled architectures (ASNG, Akimoto et al. 2019)."""
     TUNE = "tune"
     """Not architectures but settings of one of them, by Parzen estimators."""
+
+
+class SharedScore(StrEnum):
+    """By what architectures are compared on a mini-batch with shared weights."""
+
+    LOSS = "loss"
+    """As in the authors' program."""
+    MRR = "mrr"
+    """Of validation triplets: in link prediction, where the paper leaves both open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +79,8 @@ class SearchPlan:
     """11-number codes with spaces between: they are trained before anything is proposed."""
     keep: str | None = None
     """Settings with spaces between: a tuning leaves them as they are."""
+    shared_score: SharedScore = SharedScore.LOSS
+    """By what hybrid and one-shot compare architectures with shared weights."""
 
     @property
     def known(self) -> list[Architecture]:

@@ -3,11 +3,13 @@
 Each training step is that of one architecture and moves the weights that it uses. How good an
 architecture is with the shared weights is read off one mini-batch: of training paths in entity
 alignment, where the architecture has no part in the metric, of validation triplets in link
-prediction.
+prediction. What is read is the loss; in link prediction the paper leaves open whether it is that
+or the metric, and both can be had.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from enum import StrEnum
 from typing import final
 
 import numpy as np
@@ -22,6 +24,7 @@ from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import with_inverses
 from interstellar.device import mixed_products
 from interstellar.errors import SettingsError, TrainingError
+from interstellar.evaluation.ranks import double_ranks
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.shared_cell import SharedCell
 from interstellar.searching.natural_gradient import ControllerState, sample, update
@@ -35,6 +38,17 @@ from interstellar.training.settings import TrainingSettings
 
 JUDGED_PART = 4
 """Judging has logits in float32 and twice, training in float16 and once: so many times fewer."""
+
+
+class Reading(StrEnum):
+    """What a supernet tells of architectures."""
+
+    LOSS = "loss"
+    """The loss of each on a mini-batch."""
+    MRR = "mrr"
+    """The mean reciprocal rank of each on a mini-batch of validation triplets."""
+    GRADIENT = "gradient"
+    """The gradient of the training loss by the weights of all options (DARTS), and the loss."""
 
 
 @final
@@ -56,7 +70,7 @@ class Supernet:
         *,
         seed: int,
         round_number: int = 0,
-        is_relaxed: bool = False,
+        reading: Reading = Reading.LOSS,
     ) -> None:
         """Set up untrained weights on the device of the paths.
 
@@ -68,13 +82,14 @@ class Supernet:
             paths: (n_paths, 2 · length + 1).
             seed: Of everything random.
             round_number: Tells the supernets of one search apart.
-            is_relaxed: Whether the gradient by the weights of the options is computed too.
+            reading: What is read off it.
         """
         device = paths.device
         self.task = task
         self.space = space
         self.macro = macro
         self.settings = settings
+        self._is_ranked = reading is Reading.MRR
         self._seed = seed
         self._round = f"of shared round {round_number}"
         self.choices = fix_macro(space, macro)
@@ -83,7 +98,7 @@ class Supernet:
         self.network = PathNetwork(self.cell, size, task.form, settings.dropout)
         self.network.initialise(self._generator("initial weights"))
         self._parameters = FlatParameters(self.network, device)
-        if is_relaxed:
+        if reading is Reading.GRADIENT:
             weights = self.cell.mixture.weights.requires_grad_()
             weights.grad = torch.zeros_like(weights)
         self.step, self._compute = ready_step(self.network, paths, settings, self._parameters)
@@ -93,7 +108,7 @@ class Supernet:
             self._judged_paths = queries_of(task.graph).to(device)
         n_judged = min(settings.batch_size, len(self._judged_paths))
         self._judged_batch = self._judged_paths[:n_judged].clone()
-        self._judged_loss = torch.zeros((), device=device)
+        self._judged_worth = torch.zeros((), device=device)
         self._compute_judged = self._capture_judging()
 
     @property
@@ -128,16 +143,16 @@ class Supernet:
             self.refuse_bad_loss()
 
     def judge(self, architectures: Sequence[Architecture], rng: np.random.Generator) -> list[float]:
-        """Return the negative loss of each, without dropout, all on one mini-batch."""
+        """Return the worth of each, without dropout, all on one mini-batch; more is better."""
         n_paths, n_judged = len(self._judged_paths), len(self._judged_batch)
         drawn = torch.from_numpy(rng.choice(n_paths, size=n_judged, replace=False))
         self._judged_batch.copy_(self._judged_paths[drawn.to(self._judged_paths.device)])
-        losses = []
+        worths = []
         for architecture in architectures:
             self.set(architecture)
             self._compute_judged()
-            losses.append(self._judged_loss.clone())
-        scores: list[float] = torch.stack(losses).neg().tolist()
+            worths.append(self._judged_worth.clone())
+        scores: list[float] = torch.stack(worths).tolist()
         return scores
 
     def score(self, architecture: Architecture, split: Split = Split.VALID) -> float:
@@ -171,7 +186,8 @@ class Supernet:
         return generator.manual_seed(torch_seed(self._seed, f"{purpose} {self._round}"))
 
     def _capture_judging(self) -> Callable[[], None]:
-        with mixed_products() if self.step.plan.loss.is_mixed else nullcontext():
+        is_mixed = self.step.plan.loss.is_mixed and not self._is_ranked  # ranks are float32's
+        with mixed_products() if is_mixed else nullcontext():
             return capture(self._judge_batch, self._judged_batch.device, kept=())
 
     @torch.no_grad()
@@ -180,13 +196,23 @@ class Supernet:
         subjects, relations, objects = batch[:, 0:-1:2], batch[:, 1::2], batch[:, 2::2]
         v = self.network.outputs(subjects, relations, None)
         true = objects.reshape(-1).long()
-        self._judged_loss.zero_()
+        measure = _sum_reciprocal_ranks if self._is_ranked else _sum_negative_losses
+        self._judged_worth.zero_()
         chunk_rows = max(1, self.step.plan.loss.chunk_rows // JUDGED_PART)
         for start in range(0, len(v), chunk_rows):
             part = slice(start, start + chunk_rows)
             logits = v[part] @ self.network.entities.T
-            self._judged_loss += functional.cross_entropy(logits, true[part], reduction="sum")
-        self._judged_loss /= len(true)
+            self._judged_worth += measure(logits, true[part])
+        self._judged_worth /= len(true)
+
+
+def _sum_negative_losses(logits: Tensor, true: Tensor) -> Tensor:
+    return functional.cross_entropy(logits, true, reduction="sum").neg()
+
+
+def _sum_reciprocal_ranks(logits: Tensor, true: Tensor) -> Tensor:
+    """Other known answers count as wrong ones: all that are compared see the same."""
+    return (2 / double_ranks(logits, true)).sum()
 
 
 def run_shared_round(

@@ -23,6 +23,7 @@ from interstellar.searching.search_experiment import (
     ANY,
     SearchExperiment,
     SearchPlan,
+    SharedScore,
     StrategyName,
 )
 from interstellar.searching.search_run import Workers
@@ -75,6 +76,7 @@ def search(
     macro_updates: int | None = None,
     micro_epochs: int | None = None,
     supernet_epochs: int | None = None,
+    shared_score: str | None = None,
     select: str | None = None,
     settings: GivenSettings | None = None,
     dim: int | None = None,
@@ -110,6 +112,7 @@ def search(
         macro_updates: k1 of hybrid search; 1 unless said.
         micro_epochs: k2 of hybrid search; 1 unless said, 0 for none.
         supernet_epochs: Of darts and one-shot; 50, or what the trials are worth.
+        shared_score: By what hybrid and one-shot compare with shared weights: loss or mrr.
         select: Score: hits@1, mrr or auc_pr.
         settings: Settings of each training, or the TOML file of those that differ.
         dim: Numbers in an embedding.
@@ -130,6 +133,8 @@ def search(
     refuse_unused(name, "micro_epochs", (StrategyName.HYBRID,), micro_epochs)
     supernets = (StrategyName.DARTS, StrategyName.ONE_SHOT)
     refuse_unused(name, "supernet_epochs", supernets, supernet_epochs)
+    sampled = (StrategyName.HYBRID, StrategyName.ONE_SHOT)
+    refuse_unused(name, "shared_score", sampled, shared_score)
     refuse_idle(finalists, is_followed=then_tune or then_train)
     stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
     chosen = change_settings(
@@ -148,6 +153,7 @@ def search(
         is_faithful=faithful,
         n_together=together or choose_together(stage.given.graph, chosen, stage.workers),
         try_first=" ".join(map(code_text, known)) or None,
+        shared_score=choose("shared_score", shared_score or SharedScore.LOSS, SharedScore),
     )
     experiment = stage.given.experiment(architecture=ANY, seed=seed, settings=chosen)
     wanted = SearchExperiment(experiment=experiment, plan=plan)
@@ -260,7 +266,7 @@ def refuse_idle(finalists: int, *, is_followed: bool) -> None:
 
 
 def refuse_unused(
-    strategy: StrategyName, what: str, meant: Sequence[StrategyName], given: int | None
+    strategy: StrategyName, what: str, meant: Sequence[StrategyName], given: int | str | None
 ) -> None:
     """Raise for what is of some strategies and was given with another."""
     if given is not None and strategy not in meant:
