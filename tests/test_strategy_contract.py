@@ -32,7 +32,8 @@ ALL: dict[str, Builder] = SEEDED | {
 N_ASKED = 30
 
 every_strategy = pytest.mark.parametrize("build", ALL.values(), ids=ALL.keys())
-every_space = pytest.mark.parametrize("subspace", [None, *Subspace])
+SPACES = [SearchSpace(part, only) for only in (False, True) for part in (None, *Subspace)]
+every_space = pytest.mark.parametrize("space", SPACES, ids=str)
 
 
 @every_strategy
@@ -83,8 +84,7 @@ def test_different_seeds_give_different_proposals(build: Builder) -> None:
 
 @every_strategy
 @every_space
-def test_proposals_and_answer_lie_in_the_space(build: Builder, subspace: Subspace | None) -> None:
-    space = SearchSpace(subspace)
+def test_proposals_and_answer_lie_in_the_space(build: Builder, space: SearchSpace) -> None:
     strategy = build(space, 0)
 
     proposals = search(space, strategy, score_by_hash, N_ASKED)
@@ -126,8 +126,7 @@ def test_several_can_be_in_flight_and_be_told_in_any_order(build: Builder) -> No
 
 @every_strategy
 @every_space
-def test_it_survives_that_everything_fails(build: Builder, subspace: Subspace | None) -> None:
-    space = SearchSpace(subspace)
+def test_it_survives_that_everything_fails(build: Builder, space: SearchSpace) -> None:
     strategy = build(space, 0)
 
     for _ in range(N_ASKED):

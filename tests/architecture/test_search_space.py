@@ -5,10 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interstellar.architecture.architecture import Micro
 from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.literature import LITERATURE
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace
 
+SPACES = [SearchSpace(part, only) for only in (False, True) for part in (None, *Subspace)]
+every_space = pytest.mark.parametrize("space", SPACES, ids=str)
 MANUAL = Path(__file__).parents[2] / "docs" / "notation.md"
 
 
@@ -18,12 +22,8 @@ def test_the_space_has_the_size_that_the_paper_gives() -> None:
     assert (space.n_macro, space.n_micro, space.n_total) == (1024, 576, 589_824)
 
 
-@pytest.mark.parametrize("subspace", [None, *Subspace])
-def test_the_points_are_as_many_as_the_size_says_and_no_two_are_equal(
-    subspace: Subspace | None,
-) -> None:
-    space = SearchSpace(subspace)
-
+@every_space
+def test_the_points_are_as_many_as_the_size_says_and_no_two_are_equal(space: SearchSpace) -> None:
     assert len(set(space.macros())) == space.n_macro
     assert len(set(space.micros())) == space.n_micro
 
@@ -68,11 +68,10 @@ def test_the_macro_level_alone_has_492_distinct_networks() -> None:
     assert SearchSpace().count_distinct_macros() == 492
 
 
-@pytest.mark.parametrize("subspace", [None, *Subspace])
+@every_space
 def test_a_sample_lies_in_the_space_and_reaches_every_macro_and_micro_point(
-    subspace: Subspace | None,
+    space: SearchSpace,
 ) -> None:
-    space = SearchSpace(subspace)
     rng = np.random.default_rng(0)
 
     samples = [space.sample(rng) for _ in range(12 * 1024)]
@@ -80,6 +79,27 @@ def test_a_sample_lies_in_the_space_and_reaches_every_macro_and_micro_point(
     assert all(sample in space for sample in samples)
     assert {sample.macro for sample in samples} == set(space.macros())
     assert {sample.micro for sample in samples} == set(space.micros())
+
+
+@every_space
+def test_every_point_lies_in_the_space_and_is_located_there(space: SearchSpace) -> None:
+    sizes = [len(choice.options) for choice in space.choices()]
+    rng = np.random.default_rng(0)
+
+    for _ in range(100):
+        point = tuple(int(rng.integers(size)) for size in sizes)
+        assert space.at(point) in space
+        assert space.locate(space.at(point)) == point
+
+
+def test_at_the_macro_level_there_are_no_activations_and_trained_matrices() -> None:
+    space = SearchSpace(is_macro_only=True)
+
+    assert (space.n_macro, space.n_micro, space.n_total) == (1024, 1, 1024)
+    assert space.count_distinct() == 492
+    assert list(space.micros()) == [Micro()]
+    assert LITERATURE["ComplEx"] in space
+    assert LITERATURE["RSN"] not in space
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:

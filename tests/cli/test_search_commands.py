@@ -215,6 +215,33 @@ def test_every_strategy_ends_within_budget_with_a_trained_best(
     assert 1 <= found["distinct_trained"] <= found["trials"] <= 3
 
 
+@pytest.mark.parametrize("strategy", ["hybrid", "reinforce", "bayes", "darts", "one-shot"])
+def test_every_strategy_can_search_the_macro_level_alone(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, strategy: str
+) -> None:
+    flags: list[object] = ["--strategy", strategy, "--macro-only", "--trials", 3]
+    if strategy in ("darts", "one-shot"):
+        flags += ["--supernet-epochs", 2]
+
+    found = run_command(capfd, *SEARCH, *flags, "--out", tmp_path / "run", "--json").json
+
+    assert found["best"]["code"][3:] == [0] * 8
+    assert found["shared_rounds"] == (1 if strategy in ("darts", "one-shot") else 0)
+
+
+def test_random_search_comes_to_an_end_where_it_has_tried_every_network(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    flags = ("--strategy", "random", "--macro-only", "--subspace", "P3", "--trials", 200)
+    small = ("--epochs", 1, "--dim", 4)
+
+    found = run_command(
+        capfd, "search", "geography-S3", *flags, *small, "--out", tmp_path / "run", "--json"
+    ).json
+
+    assert found["distinct_trained"] == found["trials"] == 25
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -230,6 +257,9 @@ def test_every_strategy_ends_within_budget_with_a_trained_best(
         (["--together", "0"], "--together"),
         (["--strategy", "darts", "--supernet-epochs", "0"], "supernet_epochs is 0"),
         (["--supernet-epochs", "3"], "supernet_epochs was given, but it is for darts"),
+        (["--macro-only", "--micro-epochs", "2"], "micro_epochs was given, but hybrid search"),
+        (["--macro-only", "--shared-score", "mrr"], "shared_score was given, but hybrid search"),
+        (["--macro-only", "--try-first", "RSN"], "not in the macro level of the search space"),
         (["--shared-score", "x"], "shared_score 'x' is unknown. Choose loss or mrr"),
         (["--strategy", "bayes", "--shared-score", "mrr"], "it is for hybrid and one-shot"),
         (["--strategy", "random", "--micro-epochs", "2"], "it is for hybrid"),

@@ -73,6 +73,15 @@ def test_without_micro_epochs_no_shared_round_is_proposed() -> None:
     assert strategy.answer().micro == SPACE.at((0,) * N_CHOICES).micro
 
 
+def test_at_the_macro_level_alone_no_shared_round_is_proposed() -> None:
+    space = SearchSpace(is_macro_only=True)
+    strategy = HybridSearch(space, seed=0)
+
+    proposals = search(space, strategy, score_by_hash, 12)
+
+    assert all(isinstance(proposal, FromScratch) for proposal in proposals)
+
+
 def test_the_micro_part_knows_its_own_choices_and_how_many_the_controller_has() -> None:
     strategy = HybridSearch(SPACE, 0)
 

@@ -33,6 +33,7 @@ plans = st.builds(
     n_together=counts,
     with_dim=st.booleans(),
     shared_score=st.sampled_from(SharedScore),
+    is_macro_only=st.booleans(),
 )
 
 SEARCH = SearchExperiment(
@@ -60,7 +61,9 @@ def test_a_search_from_before_there_were_known_architectures_is_read() -> None:
     assert parse_search(text.replace('try_first = "none"\n', "")) == SEARCH
 
 
-@pytest.mark.parametrize("line", ['keep = "none"\n', 'shared_score = "loss"\n'])
+@pytest.mark.parametrize(
+    "line", ['keep = "none"\n', 'shared_score = "loss"\n', "is_macro_only = false\n"]
+)
 def test_a_search_from_before_there_was_a_choice_is_read(line: str) -> None:
     text = search_text(SEARCH)
     assert line in text

@@ -9,7 +9,7 @@ import numpy as np
 from interstellar.architecture.architecture import ALL_WEIGHTS, Architecture, Macro, Micro
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.choices import Activation, Combinator, Source
-from interstellar.architecture.coordinates import Choice, Point, build, choices, take
+from interstellar.architecture.coordinates import N_MACRO, Choice, Point, build, choices, take
 from interstellar.architecture.subspaces import ALL_SOURCES, Subspace
 
 COMBINATORS = tuple(Combinator)
@@ -19,13 +19,19 @@ DEFAULT_ACTIVATION = (Activation.IDENTITY,)
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """All architectures (Table 2 of the paper), or those of one subspace.
+    """All architectures (Table 2 of the paper), or those of one subspace or of one level.
 
     Many points are the same network under several names (`canonical_form`); the
     representative of a subspace's point need not lie in the subspace.
     """
 
     subspace: Subspace | None = None
+    is_macro_only: bool = False
+    """Whether the micro level is left out: no activation, no trained matrix."""
+
+    def __str__(self) -> str:
+        whole = "the search space" if self.subspace is None else f"the subspace {self.subspace}"
+        return f"the macro level of {whole}" if self.is_macro_only else whole
 
     @property
     def n_macro(self) -> int:
@@ -35,7 +41,9 @@ class SearchSpace:
 
     @property
     def n_micro(self) -> int:
-        """Number of micro points, 3²·2⁶ = 576."""
+        """Number of micro points, 3²·2⁶ = 576, or the one without anything."""
+        if self.is_macro_only:
+            return 1
         return int(len(ACTIVATIONS) ** 2 * 2 ** len(ALL_WEIGHTS))
 
     @property
@@ -45,6 +53,8 @@ class SearchSpace:
 
     def count_distinct(self) -> int:
         """Return the number of different networks. Takes a few seconds in the whole space."""
+        if self.is_macro_only:
+            return self.count_distinct_macros()
         return len(
             {
                 canonical_form(Architecture(macro, micro))
@@ -67,7 +77,10 @@ class SearchSpace:
 
     def micros(self) -> Iterator[Micro]:
         """Yield every micro point."""
-        yield from _micros(ACTIVATIONS, ALL_WEIGHTS)
+        if self.is_macro_only:
+            yield Micro()
+        else:
+            yield from _micros(ACTIVATIONS, ALL_WEIGHTS)
 
     def architectures(self) -> Iterator[Architecture]:
         """Yield every architecture."""
@@ -90,11 +103,15 @@ class SearchSpace:
         )
         trained = frozenset(i for i, bit in enumerate(is_trained, 1) if bit)
         micro = Micro(subject_activation=act_s, relation_activation=act_r, trained=trained)
-        return Architecture(macro, micro)
+        return Architecture(macro, Micro() if self.is_macro_only else micro)
 
     def choices(self) -> list[Choice]:
         """Return the thirteen choices with the options that this space has."""
-        return choices(self._relation_sources, self._output_sources)
+        every = choices(self._relation_sources, self._output_sources)
+        if not self.is_macro_only:
+            return every
+        identities = [Choice(c.name, c.options[:1]) for c in every[N_MACRO:]]  # first of each
+        return every[:N_MACRO] + identities
 
     def at(self, point: Point) -> Architecture:
         """Return the architecture at a point."""
@@ -110,6 +127,7 @@ class SearchSpace:
         return (
             macro.relation_source in self._relation_sources
             and macro.output_source in self._output_sources
+            and (architecture.micro == Micro() or not self.is_macro_only)
         )
 
     @property

@@ -47,6 +47,9 @@ def search(
     trials: Trials = None,
     time: TimeText = None,
     subspace: Annotated[str | None, typer.Option(help="P1, P2, P3 or P4; else all.")] = None,
+    macro_only: Annotated[
+        bool, typer.Option("--macro-only", help="Leave activations and trained matrices out.")
+    ] = False,
     workers: NWorkers = 1,
     together: Annotated[
         int | None,
@@ -111,6 +114,7 @@ def search(
         trials=trials,
         time=time,
         subspace=subspace,
+        macro_only=macro_only,
         workers=workers,
         together=together,
         faithful=faithful,

@@ -42,7 +42,10 @@ class HybridSearch:
     def __init__(
         self, space: SearchSpace, seed: int, *, n_macro_updates: int = 1, n_micro_epochs: int = 1
     ) -> None:
-        """Start with nothing learnt; `n_macro_updates` is k₁, `n_micro_epochs` is k₂ (0: never)."""
+        """Start with nothing learnt; `n_macro_updates` is k₁, `n_micro_epochs` is k₂ (0: never).
+
+        In a space without a micro level there are no shared rounds.
+        """
         if n_macro_updates < 1 or n_micro_epochs < 0:
             raise SettingsError(
                 f"n_macro_updates={n_macro_updates} and n_micro_epochs={n_micro_epochs}, but a "
@@ -52,7 +55,7 @@ class HybridSearch:
         self._space = space
         self._seed = seed
         self._n_macro_trials = 2 * n_macro_updates
-        self._n_micro_epochs = n_micro_epochs
+        self._n_micro_epochs = 0 if space.is_macro_only else n_micro_epochs
         self._macro = uniform(sizes[:N_MACRO], N_CHOICES)
         self._micro = uniform(sizes[N_MACRO:], N_CHOICES)
         self._micro_point: Point = ()

@@ -11,7 +11,6 @@ import torch
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import from_code_text, read_architecture
-from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.engine.engine import Plain, Workbench
@@ -66,7 +65,7 @@ class Judge:
         self.task: Task = task_for(graph or load_data(experiment))
         refuse_unsuitable(experiment.settings, self.task, device)
         refuse_ranked_alignment(search.plan, self.task)
-        self.space = SearchSpace(search.plan.subspace)
+        self.space = search.plan.space
         self.shared_score = search.plan.shared_score
         self.seed = experiment.seed
         self.settings = experiment.settings

@@ -24,7 +24,7 @@ from interstellar.training.toml_tables import (
 
 ANY = "any"
 """Stands where an experiment names its architecture."""
-ADDED_LATER = ("try_first", "keep", "shared_score")
+ADDED_LATER = ("try_first", "keep", "shared_score", "is_macro_only")
 """Searches that were begun before there were these have nothing there."""
 
 
@@ -81,6 +81,13 @@ class SearchPlan:
     """Settings with spaces between: a tuning leaves them as they are."""
     shared_score: SharedScore = SharedScore.LOSS
     """By what hybrid and one-shot compare architectures with shared weights."""
+    is_macro_only: bool = False
+    """Whether only networks without activations and trained matrices are searched."""
+
+    @property
+    def space(self) -> SearchSpace:
+        """The architectures that are searched."""
+        return SearchSpace(self.subspace, self.is_macro_only)
 
     @property
     def known(self) -> list[Architecture]:
@@ -120,10 +127,10 @@ class SearchPlan:
                 "try_first was given, but a tuning has one architecture. Leave it out."
             )
         for architecture in self.known:
-            if architecture not in SearchSpace(self.subspace):
+            if architecture not in self.space:
                 raise SettingsError(
-                    f"{code_text(architecture)} is to be tried first, but it is not in the "
-                    f"subspace {self.subspace}. Leave one of them out."
+                    f"{code_text(architecture)} is to be tried first, but it is not in "
+                    f"{self.space}. Leave one of them out."
                 )
 
     def _refuse_bad_kept(self) -> None:

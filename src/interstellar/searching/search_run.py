@@ -17,7 +17,6 @@ from interstellar.architecture.notation import (
     to_code,
     to_formula,
 )
-from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.graph import AnyGraph
 from interstellar.engine.engine import Engine, Plain
 from interstellar.engine.local_processes import LocalProcesses
@@ -158,7 +157,7 @@ def build_strategy(search: SearchExperiment) -> SearchStrategy:
 def build_named_strategy(search: SearchExperiment) -> SearchStrategy:
     """Return the strategy that a plan names."""
     plan, seed = search.plan, search.experiment.seed
-    space = SearchSpace(plan.subspace)
+    space = plan.space
     match plan.strategy:
         case StrategyName.HYBRID:
             return HybridSearch(

@@ -64,6 +64,7 @@ def search(
     trials: int | None = None,
     time: str | None = None,
     subspace: str | None = None,
+    macro_only: bool = False,
     workers: int = 1,
     together: int | None = None,
     faithful: bool = False,
@@ -99,6 +100,7 @@ def search(
         trials: Networks to train at most; 100 where no time is given.
         time: Such as 20m or 1h30m.
         subspace: P1, P2, P3 or P4; else all.
+        macro_only: Leave activations and trained matrices out: connections and combinators alone.
         workers: Processes: one a GPU, or sharing the cores.
         together: Trials in one batched program; 16 for small graphs on a GPU.
         faithful: Train hopeless trials to their end, as in the paper.
@@ -135,16 +137,19 @@ def search(
     refuse_unused(name, "supernet_epochs", supernets, supernet_epochs)
     sampled = (StrategyName.HYBRID, StrategyName.ONE_SHOT)
     refuse_unused(name, "shared_score", sampled, shared_score)
+    if macro_only and name is StrategyName.HYBRID:
+        refuse_shared(micro_epochs=micro_epochs, shared_score=shared_score)
     refuse_idle(finalists, is_followed=then_tune or then_train)
     stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
     chosen = change_settings(
         stage.given.search_settings(), settings, dim, epochs, precision, select
     )
     part = _find_subspace(subspace)
-    known = read_known(try_first, SearchSpace(part))
+    known = read_known(try_first, SearchSpace(part, macro_only))
     plan = SearchPlan(
         strategy=name,
         subspace=part,
+        is_macro_only=macro_only,
         macro_updates=1 if macro_updates is None else macro_updates,
         micro_epochs=1 if micro_epochs is None else micro_epochs,
         supernet_epochs=choose_supernet_epochs(
@@ -276,6 +281,16 @@ def refuse_unused(
         )
 
 
+def refuse_shared(**given: int | str | None) -> None:
+    """Raise for what is of shared rounds, where there are none."""
+    for what, value in given.items():
+        if value is not None:
+            raise SettingsError(
+                f"{what} was given, but hybrid search learns nothing from shared weights where the "
+                "macro level is searched alone. Leave one of them out."
+            )
+
+
 def change_settings(
     base: TrainingSettings,
     settings: GivenSettings | None,
@@ -321,8 +336,8 @@ def read_known(given: Sequence[GivenArchitecture], space: SearchSpace) -> list[A
             lying_there = [model for model in LITERATURE.values() if model in space]
             if not lying_there:
                 raise SettingsError(
-                    f"no model of the literature lies in the subspace {space.subspace}, but they "
-                    "are to be tried first. Leave out --try-first literature, or the subspace."
+                    f"no model of the literature lies in {space}, but they are to be tried first. "
+                    "Leave out --try-first literature, or the subspace."
                 )
             known += lying_there
         else:
