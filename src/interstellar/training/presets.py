@@ -306,7 +306,7 @@ FOUND_PRESETS = (
     replace(
         next(preset for preset in PAPER_PRESETS if preset.data == "WN18RR"),
         name="wn18rr_found",
-        architecture="ComplEx",
+        architecture="DistMult",
         published=None,
         source="tried first by our search, and best on validation of what our searches led to "
         "(results/searches/wn18rr_*); settings of the paper's row",
