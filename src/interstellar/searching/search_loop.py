@@ -24,8 +24,14 @@ from interstellar.errors import DataError
 from interstellar.records.journal import Journal
 from interstellar.searching.budget import Budget
 from interstellar.searching.hopeless import bars
+from interstellar.searching.journal_events import (
+    read_elapsed,
+    read_ended,
+    read_number,
+    read_proposed,
+)
 from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy, WithSettings
-from interstellar.searching.trials import Trial, Trials
+from interstellar.searching.trials import Trial, Trials, build_trial
 from interstellar.searching.works import (
     FROM_SCRATCH,
     SETTINGS,
@@ -163,7 +169,9 @@ class SearchLoop:
         number: int = event["number"]
         proposal = from_plain(self.under_way.pop(number))
         if isinstance(proposal, FromScratch | WithSettings):
-            trial = self._trial(proposal, event)
+            earned = Earned.from_plain(dict(event))
+            reused = event.get("reused")
+            trial = build_trial(proposal, earned, tuned=self._tuned, reused=reused)
             self._n_repeats = 0 if trial.reused is None else self._n_repeats + 1
             self._number_by_network.pop(trial.network, None)
             self.trials.add(trial)
@@ -173,45 +181,27 @@ class SearchLoop:
             self.failures.append(event["failure"])
         self._strategy.tell(number, told_outcome(proposal, dict(event)))
 
-    def _trial(self, proposal: FromScratch | WithSettings, event: Mapping[str, Any]) -> Trial:
-        if isinstance(proposal, FromScratch):
-            architecture, changes = proposal.architecture, {}
-        else:
-            assert self._tuned is not None
-            architecture, changes = self._tuned, dict(proposal.changes)
-        return Trial(
-            number=proposal.number,
-            architecture=architecture,
-            changes=changes,
-            earned=Earned.from_plain(dict(event)),
-            reused=event.get("reused"),
-        )
-
     def _replay(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Ask and tell the strategy as it was asked and told before."""
-        proposed = None
+        proposed, journal = None, self._journal.path
         for event in events:
             if event["event"] == "proposed":
+                read_proposed(event, journal)
                 work = {key: event[key] for key in event if key not in ("event", "time")}
                 self._refuse_other(self._strategy.ask(), work)
                 proposed = work["number"]
                 self.under_way[proposed] = work
                 self._was_ending = False
             elif event["event"] == "ended":
-                self._refuse_unknown(event["number"])
+                number = read_number(event, self.under_way, journal)
+                read_ended(event, from_plain(self.under_way[number]), journal)
                 self._note(event)
                 # What ended right after it was proposed was known: others were yet to be asked for.
-                self._was_ending = event["number"] != proposed or event.get("reused") is None
+                self._was_ending = number != proposed or event.get("reused") is None
                 proposed = None
-            self._seconds_before = event.get("elapsed", self._seconds_before)
+            elapsed = read_elapsed(event, journal)
+            self._seconds_before = self._seconds_before if elapsed is None else elapsed
         self._started = time.monotonic()
-
-    def _refuse_unknown(self, number: int) -> None:
-        if number not in self.under_way:
-            raise DataError(
-                f"{self._journal.path}: proposal {number} ended, but it is not under way there. "
-                "The journal was altered. Take it from a copy, or begin a new search."
-            )
 
     def _refuse_other(self, proposal: Proposal | None, work: Plain) -> None:
         asked = None if proposal is None else to_plain(proposal)

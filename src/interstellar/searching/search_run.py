@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
 
 import torch
 
@@ -21,7 +21,7 @@ from interstellar.data.graph import AnyGraph
 from interstellar.engine.engine import Engine, Plain
 from interstellar.engine.local_processes import LocalProcesses
 from interstellar.engine.this_process import ThisProcess
-from interstellar.errors import ArchitectureError, DataError, SettingsError, TrainingError
+from interstellar.errors import SettingsError, TrainingError
 from interstellar.records.environment import describe_environment
 from interstellar.records.journal import Journal
 from interstellar.records.run_folder import RunFolder, refuse_existing
@@ -29,6 +29,12 @@ from interstellar.searching.bayes import BayesSearch
 from interstellar.searching.budget import Budget
 from interstellar.searching.darts import DartsSearch
 from interstellar.searching.hybrid import HybridSearch
+from interstellar.searching.journal_events import (
+    read_ended,
+    read_known,
+    read_number,
+    read_proposed,
+)
 from interstellar.searching.judge import Judge, build_workbench
 from interstellar.searching.known_first import KnownFirst
 from interstellar.searching.one_shot import OneShotSearch
@@ -41,10 +47,14 @@ from interstellar.searching.search_experiment import (
     search_text,
 )
 from interstellar.searching.search_loop import OnChange, SearchLoop
-from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trials import Trial, known_scores, trial_from_plain, trial_to_plain
+from interstellar.searching.strategy import (
+    FromScratch,
+    Proposal,
+    SearchStrategy,
+    WithSettings,
+)
+from interstellar.searching.trials import Trial, build_trial, known_scores, trial_to_plain
 from interstellar.searching.tuning import Tuning
-from interstellar.searching.works import FROM_SCRATCH, SETTINGS, Earned
 from interstellar.tasks.kept_graph import save_graph
 from interstellar.tasks.training_run import (
     Result,
@@ -237,22 +247,11 @@ def note_known(
     known: dict[Architecture, Trial] = {}
     for event in run.read_events():
         if event["event"] == "known":
-            known |= {trial.network: trial for trial in read_known(run, event)}
+            known |= {trial.network: trial for trial in read_known(event, run.journal_file)}
     new = [trial for network, trial in reused.items() if network not in known]
     if new:
         journal.append("known", trials=[trial_to_plain(trial) for trial in new])
     return {**reused, **known}
-
-
-def read_known(run: RunFolder, event: Mapping[str, Any]) -> list[Trial]:
-    """Return the trials of an event `known`."""
-    try:
-        return [trial_from_plain(plain) for plain in event["trials"]]
-    except (KeyError, TypeError, ValueError, ArchitectureError):
-        raise DataError(
-            f"{run.path / 'journal.jsonl'}: the event `known` does not hold trials of other "
-            "searches. The journal was altered. Take it from a copy, or begin a new search."
-        ) from None
 
 
 def read_trials(path: Path, search: SearchExperiment, facts: Plain) -> list[Trial]:
@@ -278,25 +277,18 @@ def list_trials(run: RunFolder) -> Iterator[Trial]:
     """Yield every trial of a search or a tuning that has ended, in the order of their ends."""
     text = run.experiment_file.read_text(encoding="utf-8")
     tuned = tuned_architecture(parse_search(text, str(run.experiment_file)))
-    works: dict[int, Any] = {}
+    journal, under_way = run.journal_file, dict[int, Proposal]()
     for event in run.read_events():
         if event["event"] == "proposed":
-            works[_int(event["number"])] = event
+            proposal = read_proposed(event, journal)
+            under_way[proposal.number] = proposal
         elif event["event"] == "ended":
-            work = works[_int(event["number"])]
-            if work["kind"] == FROM_SCRATCH:
-                architecture, changes = from_code_text(work["code"]), {}
-            elif work["kind"] == SETTINGS and tuned is not None:
-                architecture, changes = tuned, work["changes"]
-            else:
-                continue
-            yield Trial(
-                number=_int(event["number"]),
-                architecture=architecture,
-                changes=changes,
-                earned=Earned.from_plain(event),
-                reused=None if event.get("reused") is None else str(event["reused"]),
-            )
+            proposal = under_way.pop(read_number(event, under_way, journal))
+            earned = read_ended(event, proposal, journal)
+            kinds = FromScratch if tuned is None else WithSettings
+            if isinstance(proposal, kinds):
+                reused = None if event.get("reused") is None else str(event["reused"])
+                yield build_trial(proposal, earned, tuned=tuned, reused=reused)
 
 
 def finish(
@@ -357,8 +349,3 @@ def describe_answer(answer: Architecture, loop: SearchLoop) -> Plain:
         "formula": to_formula(canonical_form(answer)),
         "score": None if tried is None else tried.earned.score,
     }
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int)
-    return value

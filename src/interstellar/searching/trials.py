@@ -8,6 +8,7 @@ from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import code_text, from_code_text, to_formula
 from interstellar.engine.engine import Plain
+from interstellar.searching.strategy import FromScratch, WithSettings
 from interstellar.searching.works import Earned
 
 
@@ -42,6 +43,28 @@ class Trial:
     def is_complete(self) -> bool:
         """Whether it was trained to its end, so that its score can be used again."""
         return self.earned.failure is None and self.earned.stopped is None
+
+
+def build_trial(
+    proposal: FromScratch | WithSettings,
+    earned: Earned,
+    *,
+    tuned: Architecture | None,
+    reused: str | None,
+) -> Trial:
+    """Return the trial of a proposal that has ended; `tuned` is the architecture of a tuning."""
+    if isinstance(proposal, FromScratch):
+        architecture, changes = proposal.architecture, {}
+    else:
+        assert tuned is not None
+        architecture, changes = tuned, dict(proposal.changes)
+    return Trial(
+        number=proposal.number,
+        architecture=architecture,
+        changes=changes,
+        earned=earned,
+        reused=reused,
+    )
 
 
 @final

@@ -85,9 +85,10 @@ def from_plain(plain: Plain) -> Proposal:
             )
         case "relaxed":
             return Relaxed(number=number, n_epochs=plain["epochs"])
+        case "settings":
+            return WithSettings(number=number, changes=dict(plain["changes"]))
         case kind:
-            assert kind == SETTINGS
-            return WithSettings(number=number, changes=plain["changes"])
+            raise ValueError(f"no proposal is of the kind {kind!r}")
 
 
 def told_outcome(proposal: Proposal, outcome: Plain) -> Outcome:
