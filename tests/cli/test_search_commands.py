@@ -235,11 +235,13 @@ def test_random_search_comes_to_an_end_where_it_has_tried_every_network(
     flags = ("--strategy", "random", "--macro-only", "--subspace", "P3", "--trials", 200)
     small = ("--epochs", 1, "--dim", 4)
 
-    found = run_command(
+    outcome = run_command(
         capfd, "search", "geography-S3", *flags, *small, "--out", tmp_path / "run", "--json"
-    ).json
+    )
 
-    assert found["distinct_trained"] == found["trials"] == 25
+    assert outcome.json["distinct_trained"] == outcome.json["trials"] == 25
+    assert outcome.json["reused"] == 0
+    assert "note: it ended after 25 of 200 trials: nothing new was proposed" in outcome.err
 
 
 @pytest.mark.parametrize(

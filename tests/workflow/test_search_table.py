@@ -71,6 +71,16 @@ def test_each_trial_is_a_line_on_standard_error(
     assert "(known from proposal 0)" in lines[2]
 
 
+def test_a_network_that_is_proposed_again_and_again_is_shown_as_known_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with search_table("mrr", find_audience()) as on_change:
+        watch(tmp_path / "journal", [TRANS_E, ALSO_TRANS_E, TRANS_E, TRANS_E, COMPL_EX], on_change)
+
+    shown = [line.split()[2] for line in capfd.readouterr().err.splitlines()]
+    assert shown == ["0", "1", "4"]
+
+
 def test_a_search_whose_first_trial_is_known_says_that_too(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

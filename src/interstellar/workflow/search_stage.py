@@ -14,7 +14,7 @@ from interstellar.device import find_device
 from interstellar.searching.budget import Budget
 from interstellar.searching.finalists import finalist_folder, find_head, find_winner
 from interstellar.searching.procedure import FINAL, train_finally, tune_winner
-from interstellar.searching.search_experiment import SearchExperiment
+from interstellar.searching.search_experiment import SearchExperiment, StrategyName
 from interstellar.searching.search_run import Workers, search_run
 from interstellar.tasks.training_run import Result
 from interstellar.training.settings import TrainingSettings
@@ -24,6 +24,9 @@ from interstellar.workflow.model import Model
 from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import RunPlace
 from interstellar.workflow.search_table import search_table
+
+ONE_TRIAL = (StrategyName.DARTS, StrategyName.ONE_SHOT)
+"""They spend the rest of their budget on a supernet."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +67,7 @@ class Stage:
         """Search or tune, with a table."""
         metric = wanted.experiment.settings.selection
         with search_table(metric, self.audience) as on_change:
-            return search_run(
+            found = search_run(
                 wanted,
                 place.path,
                 budget=budget,
@@ -74,6 +77,13 @@ class Stage:
                 reuse=reuse,
                 on_change=on_change,
             )
+        if ended_early(found, budget) and wanted.plan.strategy not in ONE_TRIAL:
+            tell(
+                self.audience,
+                f"note: it ended after {found['trials']} of {budget.trials} trials: "
+                "nothing new was proposed any more.",
+            )
+        return found
 
     def tune(
         self,
@@ -142,3 +152,9 @@ def keep_final(winner: Model, place: RunPlace) -> None:
 def code_list(architecture: Architecture) -> str:
     """Return the code as the result of a search has it, which the later stages are named by."""
     return str(list(to_code(architecture)))
+
+
+def ended_early(found: Result, budget: Budget) -> bool:
+    """Return whether a search stopped before its budget was spent."""
+    is_late = budget.seconds is not None and found["seconds"] >= budget.seconds
+    return budget.trials is not None and found["trials"] < budget.trials and not is_late

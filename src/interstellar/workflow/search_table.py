@@ -10,6 +10,7 @@ from interstellar.workflow.audience import Audience, NotebookText, report
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from interstellar.architecture.architecture import Architecture
     from interstellar.searching.search_loop import SearchLoop
     from interstellar.searching.trials import Trial
 
@@ -37,18 +38,22 @@ def search_table(metric: str, audience: Audience) -> Iterator[Callable[["SearchL
 
 
 class _LineByTrial:
-    """Prints a line for each trial that has ended."""
+    """Prints a line for each trial that has ended, of repeats of one network only for the first."""
 
     def __init__(self, metric: str) -> None:
         self._metric = metric
         self._n_shown: int | None = None
+        self._repeated: set[Architecture] = set()
 
     def show(self, loop: "SearchLoop") -> None:
         ended = loop.trials.ended
         if self._n_shown is None:
             self._n_shown = max(0, len(ended) - 1) if ended and not loop.under_way else len(ended)
         for trial in ended[self._n_shown :]:
-            report(f"{loop.seconds:7.1f} s  {describe(trial, self._metric)}")
+            if trial.reused is None or trial.network not in self._repeated:
+                report(f"{loop.seconds:7.1f} s  {describe(trial, self._metric)}")
+            if trial.reused is not None:
+                self._repeated.add(trial.network)
         self._n_shown = len(ended)
 
 
