@@ -138,6 +138,26 @@ def test_it_survives_that_everything_fails(build: Builder, space: SearchSpace) -
 
 
 @every_strategy
+def test_to_be_asked_in_vain_changes_nothing(build: Builder) -> None:
+    """A journal keeps no asking that led to nothing, so it must not count after a kill."""
+    space = SearchSpace(Subspace.P3, is_macro_only=True)
+    strategy, again = build(space, 2), build(space, 2)
+    in_flight: list[Proposal] = []
+
+    for _ in range(60):
+        while len(in_flight) < 3 and (proposal := strategy.ask()) is not None:
+            in_flight.append(proposal)
+            assert again.ask() == proposal
+        if not in_flight:
+            break
+        ended = in_flight.pop(0)
+        for one in (strategy, again):
+            one.tell(ended.number, judge(space, ended, score_by_hash))
+
+    assert again.answer() == strategy.answer()
+
+
+@every_strategy
 def test_failures_among_successes_are_survived(build: Builder) -> None:
     space = SearchSpace()
     strategy = build(space, 0)

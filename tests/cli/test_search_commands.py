@@ -277,6 +277,8 @@ def test_random_search_comes_to_an_end_where_it_has_tried_every_network(
         (["--settings", "no.toml"], "no.toml"),
         (["--device", "abacus"], "device 'abacus' is unknown"),
         (["--tune-trials", "0"], "--tune-trials"),
+        (["--tune-trials", "3"], "3 trials of a tuning were asked for, but nothing is to be tuned"),
+        (["--micro-epochs", "0", "--shared-score", "mrr"], "learns nothing from shared weights"),
     ],
 )
 def test_a_fault_of_the_user_exits_2_in_one_line_and_makes_no_folder(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from interstellar.training.presets import LINK_PREDICTION
 from tests.searching.fake_workbench import TRANS_E, FakeWorkbench, run_loop
 from tests.searching.small_searches import run_search, small_search
 
-ODD: tuple[object, ...] = (None, True, -1, 1.5, "x", [], {}, [None], {"x": None}, 10**400)
+ODD: tuple[object, ...] = (None, True, -1, 0, 1.5, "x", [], {}, [None], {"x": None}, 10**400)
 
 BUILDERS: dict[str, Callable[[], SearchStrategy]] = {
     "hybrid": lambda: HybridSearch(SearchSpace(), 1),
@@ -32,10 +33,21 @@ BUILDERS: dict[str, Callable[[], SearchStrategy]] = {
 
 
 def alterations(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield an event without each of its keys, and with odd values there."""
-    for key in event:
+    """Yield an event without each of its keys, and with odd values there, however deep."""
+    for key, whole in event.items():
         yield {name: value for name, value in event.items() if name != key}
-        yield from (event | {key: value} for value in ODD)
+        yield from (event | {key: value} for value in alter(whole))
+
+
+def alter(whole: object) -> Iterator[object]:
+    yield from ODD
+    if isinstance(whole, dict):
+        yield from alterations(whole)
+    elif isinstance(whole, list):
+        yield whole[1:]
+        yield [*whole, *whole[:1]]
+        for value in islice(alter(whole[0]) if whole else (), 40):
+            yield [value, *whole[1:]]
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -57,7 +69,7 @@ def test_a_search_goes_on_with_an_altered_journal_or_refuses_it(
         for altered in alterations(json.loads(lines[i])):
             path.write_text("\n".join([*lines[:i], json.dumps(altered), *lines[i + 1 :], ""]))
             try:
-                go_on(3)
+                go_on(5)
             except DataError:
                 n_refused += 1
 

@@ -207,6 +207,35 @@ def test_a_supernet_stops_where_it_is_when_the_time_is_over(patient: Judge) -> N
     assert all(len(set(options)) == 1 for options in mixed["weights"])
 
 
+def test_a_round_of_hybrid_search_that_is_out_of_time_is_left_undone(patient: Judge) -> None:
+    sizes = [len(choice.options) for choice in patient.space.choices()][N_MACRO:]
+    proposal = WithSharedWeights(
+        number=2, macro=COMPL_EX.macro, controller=uniform(sizes, N_CHOICES), n_epochs=10**6
+    )
+
+    [cut] = patient.do([to_plain(proposal) | {"seconds_left": 0.1}])
+
+    assert cut == {"stopped": "time"}
+
+
+def test_what_is_done_later_has_the_time_that_is_left_then(
+    monkeypatch: pytest.MonkeyPatch, patient: Judge
+) -> None:
+    seconds = iter(range(100))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
+    left: list[float] = []
+
+    def note(_: Judge, work: Plain) -> Plain:
+        left.append(work["seconds_left"])
+        return {}
+
+    monkeypatch.setattr(Judge, "_do_one", note)
+
+    patient.do([to_plain(Relaxed(number=i, n_epochs=1)) | {"seconds_left": 9.0} for i in range(3)])
+
+    assert left == [8.0, 7.0, 6.0]
+
+
 def test_a_relaxed_supernet_gives_a_weight_to_each_option(patient: Judge) -> None:
     [outcome] = patient.do([to_plain(Relaxed(number=0, n_epochs=1))])
 

@@ -1,9 +1,11 @@
 """Tests of random search: uniform, and no network twice."""
 
 import numpy as np
+import pytest
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.literature import LITERATURE
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.architecture.subspaces import Subspace
 from interstellar.searching.random_search import RandomSearch
@@ -32,6 +34,27 @@ def test_when_every_network_was_proposed_nothing_is_left() -> None:
     networks = {canonical_form(p.architecture) for p in proposals if p is not None}
     assert len(networks) == space.count_distinct() == 34
     assert proposals[34:] == [None] * 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_last_networks_are_found_however_few_points_they_have(seed: int) -> None:
+    space = SearchSpace(is_macro_only=True)
+    strategy = RandomSearch(space, seed)
+
+    drawn = list(iter(strategy.ask, None))
+
+    assert len({canonical_form(p.architecture) for p in drawn if p is not None}) == 492
+    assert [p.number for p in drawn if p is not None] == list(range(492))
+    assert strategy.ask() is None
+
+
+def test_with_a_macro_level_every_micro_network_is_found() -> None:
+    macro = LITERATURE["RSN"].macro
+    strategy = RandomSearch(SearchSpace(), 0, macro=macro)
+
+    drawn = {canonical_form(p.architecture) for p in iter(strategy.ask, None) if p is not None}
+
+    assert drawn == {canonical_form(Architecture(macro, m)) for m in SearchSpace().micros()}
 
 
 def test_every_option_of_every_choice_is_drawn() -> None:

@@ -18,6 +18,7 @@ from interstellar.searching.search_experiment import (
     parse_search,
     search_text,
 )
+from interstellar.searching.tuning import TUNED
 from interstellar.training.experiment import Experiment, experiment_text
 from interstellar.training.presets import COUNTRIES
 from tests.training.settings_strategies import counts, experiments
@@ -69,6 +70,12 @@ def test_a_search_from_before_there_was_a_choice_is_read(line: str) -> None:
     assert line in text
 
     assert parse_search(text.replace(line, "")) == SEARCH
+
+
+def test_with_the_dimension_everything_else_can_be_kept() -> None:
+    plan = SearchPlan(strategy=StrategyName.TUNE, with_dim=True, keep=" ".join(TUNED))
+
+    assert len(plan.kept) == len(TUNED)
 
 
 def test_only_a_tuning_keeps_settings() -> None:

@@ -427,6 +427,15 @@ def test_reusing_what_does_not_hold_here_is_refused_with_the_difference(
     assert not (tmp_path / "run").exists()
 
 
+def test_scores_of_another_kind_of_device_are_not_reused(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "before", n_trials=1)
+    environment = tmp_path / "before" / "environment.json"
+    environment.write_text(environment.read_text().replace('"cpu"', '"NVIDIA H200"', 1))
+
+    with pytest.raises(SettingsError, match="begun on NVIDIA H200, and this is cpu"):
+        run_search(RANDOM, tmp_path / "run", n_trials=1, reuse=(tmp_path / "before",))
+
+
 def test_reusing_what_is_no_search_is_refused(tmp_path: Path) -> None:
     train_run(replace(RANDOM.experiment, architecture="TransE"), tmp_path / "training", device=CPU)
 

@@ -192,6 +192,7 @@ def test_a_member_that_explodes_is_given_up_and_disturbs_no_other(
     assert members[2].n_epochs == 0
     assert members[2].curve == []
     assert "not a finite number at step" in str(members[2].failure)
+    assert (members[2].valid, members[2].best_epoch) == ({}, 0)
     assert "of epoch 1" in str(members[2].failure)
     assert [m for k, m in enumerate(members) if k != 2] == expected[:2] + expected[3:]
 

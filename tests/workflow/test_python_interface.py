@@ -125,6 +125,15 @@ def test_search_tune_and_train_in_one_call() -> None:
     assert found.model.architecture == found.best.architecture
 
 
+def test_what_follows_a_search_is_selected_and_computed_as_its_trials() -> None:
+    asked: Any = {"trials": 1, "select": "hits@1", "precision": "float32", **SMALL}
+    found = ist.search(then_train=True, **asked)
+
+    assert found.model is not None
+    settings = found.model.trained.experiment.settings
+    assert (settings.selection, settings.precision) == ("hits@1", "float32")
+
+
 def test_of_several_finalists_the_best_on_validation_is_the_final_model(tmp_path: Path) -> None:
     asked: Any = {"trials": 3, "then_train": True, "finalists": 2, **SMALL}
     found = ist.search(out=tmp_path / "run", try_first=["TransE", "ComplEx"], **asked)

@@ -33,6 +33,12 @@ NWorkers = Annotated[
 Faithful = Annotated[
     bool, typer.Option("--faithful", help="Train hopeless trials to their end, as in the paper.")
 ]
+TrialSettings = Annotated[
+    Path | None,
+    typer.Option("--settings", metavar="FILE.toml", help="Settings of each trial that differ."),
+]
+TrialDim = Annotated[int | None, typer.Option(help="Numbers in an embedding, of each trial.")]
+TrialEpochs = Annotated[int | None, typer.Option(help="At most so many, of each trial.")]
 Select = Annotated[str | None, typer.Option("--select", help="Score: hits@1, mrr or auc_pr.")]
 
 
@@ -67,7 +73,7 @@ def search(
     then_tune: Annotated[
         bool, typer.Option("--then-tune", help="Then tune the winner's settings, in RUN/tuning.")
     ] = False,
-    tune_trials: Annotated[int, typer.Option(min=1, help="Of --then-tune.")] = 50,
+    tune_trials: Annotated[int | None, typer.Option(min=1, help="Of --then-tune; 50.")] = None,
     then_train: Annotated[
         bool, typer.Option("--then-train", help="Then train the winner finally, in RUN/final.")
     ] = False,
@@ -85,9 +91,9 @@ def search(
         str | None, typer.Option(help="What hybrid and one-shot compare by: loss or mrr; loss.")
     ] = None,
     select: Select = None,
-    settings_file: SettingsFile = None,
-    dim: Dim = None,
-    epochs: Epochs = None,
+    settings_file: TrialSettings = None,
+    dim: TrialDim = None,
+    epochs: TrialEpochs = None,
     precision: Precise = None,
     second: Second = None,
     pairs: Pairs = None,

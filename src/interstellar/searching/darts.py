@@ -4,6 +4,7 @@ from typing import final
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.search_space import SearchSpace
+from interstellar.errors import DataError
 from interstellar.searching.strategy import FromScratch, Outcome, Proposal, Relaxed, Weights
 
 
@@ -29,12 +30,22 @@ class DartsSearch:
     def tell(self, number: int, outcome: Outcome) -> None:
         if number == 0:
             assert outcome is None or isinstance(outcome, tuple)
+            self._refuse_others(outcome)
             self._weights = outcome
 
     def answer(self) -> Architecture | None:
         if self._weights is None:
             return None
         return self._space.at(tuple(options.index(max(options)) for options in self._weights))
+
+    def _refuse_others(self, weights: Weights | None) -> None:
+        """Raise for weights that are not of this space; only a journal can hold them."""
+        sizes = [len(choice.options) for choice in self._space.choices()]
+        if weights is not None and [len(options) for options in weights] != sizes:
+            raise DataError(
+                f"the weights of a supernet are those of another space than {self._space}. The "
+                "journal was altered. Take it from a copy, or begin a new search."
+            )
 
     def _propose(self) -> Proposal | None:
         if self._n_asked == 0:

@@ -5,7 +5,7 @@ Everything here raises DataError for an event that no search writes.
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from math import isfinite
+from math import inf, isclose, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ def read_ended(event: Mapping[str, Any], proposal: Proposal, journal: Path) -> E
             return earned
         if isinstance(proposal, WithSharedWeights) and isinstance(outcome, ControllerState):
             _require(_shape(outcome) == _shape(proposal.controller))
+            _check_controller(outcome)
         elif isinstance(outcome, tuple):
             _require(len(outcome) == N_CHOICES)
             _require(all(options and _are_numbers(list(options)) for options in outcome))
@@ -98,6 +99,13 @@ def _check_earned(earned: Earned) -> None:
     _require(_is_text(earned.stopped) and _is_text(earned.failure))
     measured = [value for value in earned.valid.values() if value is not None]  # None: not finite
     _require(_are_numbers(measured))
+
+
+def _check_controller(controller: ControllerState) -> None:
+    for theta in controller.theta:
+        _require(all(0 < p <= 1 for p in theta) and isclose(sum(theta), 1, abs_tol=1e-6))
+    _require(all(map(isfinite, controller.s_bar)))
+    _require(0 <= controller.gamma < inf and 0 < controller.Delta < inf)
 
 
 def _shape(controller: ControllerState) -> tuple[list[int], int, int]:

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never, final
@@ -31,7 +31,7 @@ from interstellar.searching.search_experiment import (
 )
 from interstellar.searching.strategy import FromScratch, Relaxed, WithSettings, WithSharedWeights
 from interstellar.searching.supernet import Reading, Supernet, run_shared_round
-from interstellar.searching.works import FROM_SCRATCH, Earned, from_plain
+from interstellar.searching.works import Earned, Kind, from_plain
 from interstellar.tasks.kept_graph import load_graph
 from interstellar.tasks.prepared import load_data
 from interstellar.tasks.splits import Split, require_validation
@@ -78,18 +78,21 @@ class Judge:
 
     def do(self, works: Sequence[Plain]) -> list[Plain]:
         """Do pieces of work as `works.to_plain` writes them; together where that is quicker."""
-        together = [work for work in works if work["kind"] == FROM_SCRATCH]
+        started = time.perf_counter()
+        together = [work for work in works if work["kind"] == Kind.FROM_SCRATCH]
         if len(together) < 2 or not self.can_train_together():
-            return [self._do_one(work) for work in works]
+            return [self._do_one(_with_time_left(work, started)) for work in works]
         try:
             earned = iter(self._judge_together(together))
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             self._give_memory_back()  # there may be room for one at a time
-            return [self._do_one(work) for work in works]
+            return [self._do_one(_with_time_left(work, started)) for work in works]
         return [
-            next(earned).as_plain() if work["kind"] == FROM_SCRATCH else self._do_one(work)
+            next(earned).as_plain()
+            if work["kind"] == Kind.FROM_SCRATCH
+            else self._do_one(_with_time_left(work, started))
             for work in works
         ]
 
@@ -110,9 +113,9 @@ class Judge:
                     architecture = read_architecture(self.architecture_text)
                     return self._judge(architecture, settings, work).as_plain()
                 case WithSharedWeights():
-                    return self._share_weights(proposal, _time_limit(work))
+                    return self._share_weights(proposal, work.get("seconds_left"))
                 case Relaxed():
-                    return self._relax(proposal, _time_limit(work))
+                    return self._relax(proposal, _TimeLimit(work.get("seconds_left")))
                 case _:
                     assert_never(proposal)
         finally:
@@ -137,33 +140,38 @@ class Judge:
             failure = _reason(error)
         return watcher.earned(failure)
 
-    def _share_weights(self, proposal: WithSharedWeights, is_over: Callable[[], bool]) -> Plain:
-        started = time.perf_counter()
+    def _share_weights(self, proposal: WithSharedWeights, seconds_left: float | None) -> Plain:
+        """Move a controller; a round of hybrid search that is out of time is left undone."""
+        started, is_round = time.perf_counter(), proposal.macro is not None
+        limit = _TimeLimit(seconds_left, share=1.0 if is_round else SUPERNET_SHARE)
         try:
             learnt = run_shared_round(
                 self._supernet(proposal),
                 proposal.controller,
                 n_epochs=proposal.n_epochs,
                 rng=spawn(self.seed, f"shared round {proposal.number}"),
-                is_over=is_over,
+                is_over=limit.is_over,
             )
         except Exception as error:
             return {"failure": _reason(error)}
+        if is_round and limit.was_over:
+            return {"stopped": "time"}
         return {"controller": learnt.as_dict(), "seconds": _since(started)}
 
-    def _relax(self, proposal: Relaxed, is_over: Callable[[], bool]) -> Plain:
+    def _relax(self, proposal: Relaxed, limit: "_TimeLimit") -> Plain:
         started = time.perf_counter()
         try:
             weights = run_relaxed(
-                self._supernet(proposal), n_epochs=proposal.n_epochs, is_over=is_over
+                self._supernet(proposal), n_epochs=proposal.n_epochs, is_over=limit.is_over
             )
         except Exception as error:
             return {"failure": _reason(error)}
         return {"weights": [list(options) for options in weights], "seconds": _since(started)}
 
     def _supernet(self, proposal: WithSharedWeights | Relaxed) -> Supernet:
+        by_score = {SharedScore.LOSS: Reading.LOSS, SharedScore.MRR: Reading.MRR}
         is_relaxed = isinstance(proposal, Relaxed)
-        reading = Reading.GRADIENT if is_relaxed else Reading(self.shared_score)
+        reading = Reading.GRADIENT if is_relaxed else by_score[self.shared_score]
         return Supernet(
             self.task,
             self.space,
@@ -314,12 +322,25 @@ def _earned_together(member: GroupMember, *, stopped: str | None, seconds: float
     )
 
 
-def _time_limit(work: Plain) -> Callable[[], bool]:
-    """Return what says whether a supernet has used up its share of the time that is left."""
-    started, seconds_left = time.perf_counter(), work.get("seconds_left")
-    if seconds_left is None:
-        return lambda: False
-    return lambda: time.perf_counter() - started > SUPERNET_SHARE * seconds_left
+def _with_time_left(work: Plain, started: float) -> Plain:
+    """Return a piece of work with the time that is left now, others having come first."""
+    if work.get("seconds_left") is None:
+        return work
+    return {**work, "seconds_left": work["seconds_left"] - (time.perf_counter() - started)}
+
+
+@final
+class _TimeLimit:
+    """Says whether a supernet has used up its share of the time that is left."""
+
+    def __init__(self, seconds_left: float | None, share: float = SUPERNET_SHARE) -> None:
+        self.was_over = False
+        """Whether it has ever said so."""
+        self._end = None if seconds_left is None else time.perf_counter() + share * seconds_left
+
+    def is_over(self) -> bool:
+        self.was_over = self._end is not None and time.perf_counter() > self._end
+        return self.was_over
 
 
 def _reason(error: Exception) -> str:

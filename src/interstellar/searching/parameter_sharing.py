@@ -188,7 +188,7 @@ class _Stage:
         """Return the first networks in the order in which they were drawn, each once."""
         judge = self.judge
         facts = facts_of(judge.task.graph, judge.paths)
-        trials = (t for t in read_trials(folder, search, facts) if t.reused is None)
+        trials = (t for t in read_trials(folder, search, facts, judge.device) if t.reused is None)
         return sorted(trials, key=lambda trial: trial.number)[:n]
 
     def _find_shared(

@@ -147,7 +147,7 @@ class SearchPlan:
                     f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}. Name some of "
                     "them."
                 )
-        if set(self.kept) == set(TUNED):
+        if set(self.kept) == set(TUNED) and not self.with_dim:
             raise SettingsError("nothing is left to tune. Keep less.")
 
 

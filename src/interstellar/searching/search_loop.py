@@ -33,9 +33,8 @@ from interstellar.searching.journal_events import (
 from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy, WithSettings
 from interstellar.searching.trials import Trial, Trials, build_trial
 from interstellar.searching.works import (
-    FROM_SCRATCH,
-    SETTINGS,
     Earned,
+    Kind,
     from_plain,
     to_plain,
     told_outcome,
@@ -127,7 +126,7 @@ class SearchLoop:
     def _begin(self, number: int, engine: Engine) -> None:
         """Start a piece of work, unless the same network is known or under way."""
         work = self.under_way[number]
-        if work["kind"] == FROM_SCRATCH:
+        if work["kind"] == Kind.FROM_SCRATCH:
             network = canonical_form(from_code_text(work["code"]))
             found = self.trials.find(network) or self._known.get(network)
             if found is not None:
@@ -214,7 +213,7 @@ class SearchLoop:
 
     def _has_budget(self) -> bool:
         n_begun = len(self.trials.trained) + len(self._number_by_network)
-        n_begun += sum(work["kind"] == SETTINGS for work in self.under_way.values())
+        n_begun += sum(work["kind"] == Kind.SETTINGS for work in self.under_way.values())
         seconds_left = self._seconds_left()
         return (self.budget.trials is None or n_begun < self.budget.trials) and (
             seconds_left is None or seconds_left > 0

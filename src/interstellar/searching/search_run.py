@@ -117,7 +117,8 @@ def search_run(
     facts = facts_of(judge.task.graph, judge.paths)
     reused: dict[Architecture, Trial] = {}
     for path in reuse:
-        reused |= known_scores(read_trials(path, search, facts), source=str(path))
+        trials = read_trials(path, search, facts, workers.device)
+        reused |= known_scores(trials, source=str(path))
     if run is None:
         environment = describe_environment(name_device(workers.device))
         run = RunFolder.create(out, experiment=search_text(search), environment=environment)
@@ -254,9 +255,17 @@ def note_known(
     return {**reused, **known}
 
 
-def read_trials(path: Path, search: SearchExperiment, facts: Plain) -> list[Trial]:
+def read_trials(
+    path: Path, search: SearchExperiment, facts: Plain, device: torch.device
+) -> list[Trial]:
     """Return the trials of another search whose scores hold for this one too."""
     run = RunFolder.open(path)
+    begun_on = run.read_environment().get("device")
+    if begun_on != name_device(device):
+        raise SettingsError(
+            f"{path} cannot be reused: it was begun on {begun_on}, and this is "
+            f"{name_device(device)}. Their scores differ in rounding. Leave that --reuse out."
+        )
     other = parse_search(run.experiment_file.read_text(encoding="utf-8"), str(run.experiment_file))
     theirs, ours = (
         toml_text({"seed": e.seed, **settings_tables(e.settings)})

@@ -1,6 +1,7 @@
 """Proposals as plain values: what the journal keeps of them and what an engine is given."""
 
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, assert_never
 
 from interstellar.architecture.architecture import Architecture, Micro
@@ -16,7 +17,14 @@ from interstellar.searching.strategy import (
     WithSharedWeights,
 )
 
-FROM_SCRATCH, SHARED, RELAXED, SETTINGS = "from scratch", "shared weights", "relaxed", "settings"
+
+class Kind(StrEnum):
+    """What is to be done, in the words of the journal."""
+
+    FROM_SCRATCH = "from scratch"
+    SHARED = "shared weights"
+    RELAXED = "relaxed"
+    SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +59,22 @@ def to_plain(proposal: Proposal) -> Plain:
     """Return a proposal as plain values."""
     match proposal:
         case FromScratch():
-            content: Plain = {"kind": FROM_SCRATCH, "code": code_text(proposal.architecture)}
+            content: Plain = {
+                "kind": Kind.FROM_SCRATCH.value,
+                "code": code_text(proposal.architecture),
+            }
         case WithSharedWeights():
             macro = None if proposal.macro is None else Architecture(proposal.macro, Micro())
             content = {
-                "kind": SHARED,
+                "kind": Kind.SHARED.value,
                 "macro": None if macro is None else code_text(macro),
                 "controller": proposal.controller.as_dict(),
                 "epochs": proposal.n_epochs,
             }
         case Relaxed():
-            content = {"kind": RELAXED, "epochs": proposal.n_epochs}
+            content = {"kind": Kind.RELAXED.value, "epochs": proposal.n_epochs}
         case WithSettings():
-            content = {"kind": SETTINGS, "changes": dict(proposal.changes)}
+            content = {"kind": Kind.SETTINGS.value, "changes": dict(proposal.changes)}
         case _:
             assert_never(proposal)
     return {"number": proposal.number, **content}
@@ -72,10 +83,10 @@ def to_plain(proposal: Proposal) -> Plain:
 def from_plain(plain: Plain) -> Proposal:
     """Return the proposal that `to_plain` wrote."""
     number = plain["number"]
-    match plain["kind"]:
-        case "from scratch":
+    match Kind(plain["kind"]):
+        case Kind.FROM_SCRATCH:
             return FromScratch(number=number, architecture=from_code_text(plain["code"]))
-        case "shared weights":
+        case Kind.SHARED:
             macro = plain["macro"]
             return WithSharedWeights(
                 number=number,
@@ -83,12 +94,12 @@ def from_plain(plain: Plain) -> Proposal:
                 controller=ControllerState.from_dict(plain["controller"]),
                 n_epochs=plain["epochs"],
             )
-        case "relaxed":
+        case Kind.RELAXED:
             return Relaxed(number=number, n_epochs=plain["epochs"])
-        case "settings":
+        case Kind.SETTINGS:
             return WithSettings(number=number, changes=dict(plain["changes"]))
         case kind:
-            raise ValueError(f"no proposal is of the kind {kind!r}")
+            assert_never(kind)
 
 
 def told_outcome(proposal: Proposal, outcome: Plain) -> Outcome:

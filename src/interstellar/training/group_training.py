@@ -151,9 +151,9 @@ class _Member:
             score=self.stopping.best_score if self.failure is None else None,
             failure=self.failure,
             curve=self.curve,
-            best_epoch=self.stopping.best_epoch,
+            best_epoch=self.stopping.best_epoch if self.failure is None else 0,
             n_epochs=self.n_epochs,
-            valid=self.valid,
+            valid=self.valid if self.failure is None else {},
         )
 
 

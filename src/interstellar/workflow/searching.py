@@ -71,7 +71,7 @@ def search(
     reuse: Sequence[str | os.PathLike[str]] = (),
     try_first: Sequence[GivenArchitecture] = (),
     then_tune: bool = False,
-    tune_trials: int = TUNING_TRIALS,
+    tune_trials: int | None = None,
     then_train: bool = False,
     finalists: int = 1,
     macro_updates: int | None = None,
@@ -108,18 +108,18 @@ def search(
         try_first: Architectures to train before any is proposed; `literature` stands for all
             models of the literature that lie in the space.
         then_tune: Then tune the winner's settings.
-        tune_trials: Of `then_tune`.
+        tune_trials: Of `then_tune`; 50 unless said.
         then_train: Then train the winner finally: `Found.model`.
         finalists: Train so many of the best finally; the best of them on validation wins.
         macro_updates: k1 of hybrid search; 1 unless said.
         micro_epochs: k2 of hybrid search; 1 unless said, 0 for none.
         supernet_epochs: Of darts and one-shot; 50, or what the trials are worth.
         shared_score: By what hybrid and one-shot compare with shared weights: loss or mrr.
-        select: Score: hits@1, mrr or auc_pr.
-        settings: Settings of each training, or the TOML file of those that differ.
-        dim: Numbers in an embedding.
-        epochs: At most so many a training.
-        precision: auto, float32 or mixed.
+        select: Score, also of what follows the search: hits@1, mrr or auc_pr.
+        settings: Settings of each trial, or the TOML file of those that differ.
+        dim: Numbers in an embedding, of each trial.
+        epochs: At most so many, of each trial.
+        precision: auto, float32 or mixed, also of what follows the search.
         second: The second graph of an alignment.
         pairs: The file of entity pairs known between the two.
         split: Shares to hold out of data without splits, as in 90/5/5.
@@ -139,7 +139,10 @@ def search(
     refuse_unused(name, "shared_score", sampled, shared_score)
     if macro_only and name is StrategyName.HYBRID:
         refuse_shared(micro_epochs=micro_epochs, shared_score=shared_score)
+    if micro_epochs == 0:
+        refuse_shared(shared_score=shared_score)
     refuse_idle(finalists, is_followed=then_tune or then_train)
+    n_tuned = read_tune_trials(tune_trials, is_tuned=then_tune)
     stage = Stage.set_up(device, workers, data, second, pairs, split, progress=progress)
     chosen = change_settings(
         stage.given.search_settings(), settings, dim, epochs, precision, select
@@ -164,7 +167,8 @@ def search(
     wanted = SearchExperiment(experiment=experiment, plan=plan)
     place = choose_place(out, is_resumed=resume)
     found = stage.search(wanted, place, budget, is_resumed=resume, reuse=[Path(p) for p in reuse])
-    final, tuning, model = stage.given.final_settings(), None, None
+    final = change_settings(stage.given.final_settings(), precision=precision, select=select)
+    tuning, model = None, None
     code, trained = str(found["best"]["code"]), list[Model]()
     if finalists > 1:
         winner, trained = stage.hold_final(wanted, final, place, finalists)
@@ -172,7 +176,7 @@ def search(
         if then_train and not then_tune:
             keep_final(winner, place)
     if then_tune:
-        final = tuned_settings(final, stage.tune(wanted, code, final, place, tune_trials))
+        final = tuned_settings(final, stage.tune(wanted, code, final, place, n_tuned))
         tuning = Found(RunPlace(place.path / TUNING, place.temporary))
     if then_train:
         stage.train(wanted, code, final, place)
@@ -270,6 +274,16 @@ def refuse_idle(finalists: int, *, is_followed: bool) -> None:
         )
 
 
+def read_tune_trials(given: int | None, *, is_tuned: bool) -> int:
+    """Return how many settings to try after a search."""
+    if given is not None and not is_tuned:
+        raise SettingsError(
+            f"{given} trials of a tuning were asked for, but nothing is to be tuned. "
+            "Add --then-tune, or leave --tune-trials out."
+        )
+    return TUNING_TRIALS if given is None else given
+
+
 def refuse_unused(
     strategy: StrategyName, what: str, meant: Sequence[StrategyName], given: int | str | None
 ) -> None:
@@ -286,18 +300,18 @@ def refuse_shared(**given: int | str | None) -> None:
     for what, value in given.items():
         if value is not None:
             raise SettingsError(
-                f"{what} was given, but hybrid search learns nothing from shared weights where the "
-                "macro level is searched alone. Leave one of them out."
+                f"{what} was given, but hybrid search learns nothing from shared weights with "
+                "micro_epochs 0, or where the macro level is searched alone. Leave one of them out."
             )
 
 
 def change_settings(
     base: TrainingSettings,
-    settings: GivenSettings | None,
-    dim: int | None,
-    epochs: int | None,
-    precision: str | None,
-    select: str | None,
+    settings: GivenSettings | None = None,
+    dim: int | None = None,
+    epochs: int | None = None,
+    precision: str | None = None,
+    select: str | None = None,
 ) -> TrainingSettings:
     """Return settings with what single values and a file change."""
     return with_changes(
