@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from interstellar.cli.app import run
 from tests.cli.run_command import run_command
 
 
@@ -77,6 +78,35 @@ def test_a_gpu_that_is_not_there_is_refused(capfd: pytest.CaptureFixture[str]) -
 
     assert outcome.code == 2
     assert "CUDA devices here" in outcome.err
+
+
+def test_ctrl_c_exits_130_whatever_it_becomes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that is being imported may turn it into an error of its own."""
+
+    def import_something(*_: object, **__: object) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            raise RecursionError from None
+
+    monkeypatch.setattr("interstellar.cli.app.app", import_something)
+
+    assert run(["space"]) == 130
+    assert capfd.readouterr().err == "error: interrupted.\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("interstellar.cli.app.app", fail)
+
+    with pytest.raises(RecursionError):
+        run(["space"])
 
 
 def test_ctrl_c_exits_130_and_leaves_nothing(tmp_path: Path) -> None:

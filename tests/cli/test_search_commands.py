@@ -455,6 +455,22 @@ def test_settings_are_tuned_and_the_best_are_said(
     assert "learning_rate" in again.out
 
 
+def test_what_a_tuning_found_is_trained_with(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    found = run_command(capfd, *TUNE, "--out", run, "--json").json
+    use = ("--architecture", run, "--settings", run, "--out", tmp_path / "final")
+
+    outcome = run_command(capfd, "train", "geography-S3", *use)
+
+    assert outcome.code == 0
+    experiment = (tmp_path / "final" / "experiment.toml").read_text()
+    for name, value in found["best"]["settings"].items():
+        assert f"{name} = {value!r}\n" in experiment
+    assert "dim = 8\n" in experiment
+
+
 def test_what_is_kept_is_not_tuned(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     kept = ("--keep", "batch_size", "--keep", "l2")
     found = run_command(capfd, *TUNE, *kept, "--out", tmp_path / "run", "--json").json

@@ -380,5 +380,33 @@ def test_a_run_whose_names_were_altered_is_refused(
     assert "its hash is another" in outcome.err
 
 
+def test_an_experiment_that_names_another_architecture_is_refused(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    experiment = copy_run(finished, tmp_path) / "experiment.toml"
+    lines = experiment.read_text().splitlines()
+    altered = ['architecture = "DistMult"' if "architecture" in line else line for line in lines]
+    experiment.write_text("\n".join(altered) + "\n")
+
+    outcome = run_command(capfd, "evaluate", tmp_path / "run")
+
+    assert outcome.code == 2
+    assert "names the architecture DistMult, but" in outcome.err
+
+
+def test_a_finished_run_is_not_the_result_of_other_data(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    graph = tmp_path / "g.tsv"
+    command = ("train", graph, "--architecture", "TransE", "--epochs", 1, "--dim", 4)
+    for step in (1, 7):
+        graph.write_text("".join(f"e{i}\tr\te{(i + step) % 40}\n" for i in range(40)))
+        flags = () if step == 1 else ("--resume",)
+        outcome = run_command(capfd, *command, "--out", tmp_path / "run", *flags)
+
+    assert outcome.code == 2
+    assert "was begun with other data: graph_sha256" in outcome.err
+
+
 def copy_run(run: Path, folder: Path) -> Path:
     return Path(shutil.copytree(run, folder / "run"))

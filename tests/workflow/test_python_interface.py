@@ -125,6 +125,37 @@ def test_search_tune_and_train_in_one_call() -> None:
     assert found.model.architecture == found.best.architecture
 
 
+def test_one_of_a_kind_need_not_be_in_a_list(tmp_path: Path) -> None:
+    first = ist.search(trials=1, try_first="TransE", out=tmp_path / "first", **SMALL)
+    again = ist.search(trials=1, try_first=first.best.architecture, reuse=first.path, **SMALL)
+    tuned = ist.tune("geography-S3", "TransE", trials=1, keep="dropout", **SMALL)
+
+    assert first.best.formula == "O_r = s + r; v = O_r"
+    assert again.result["reused"] == 1
+    assert "dropout" not in tuned.best.settings
+
+
+def test_what_a_tuning_found_can_be_given_as_settings() -> None:
+    tuned = ist.tune("geography-S3", "TransE", trials=1, **SMALL)
+    model = ist.train("geography-S3", tuned, settings=tuned, progress=False)
+
+    settings = model.trained.experiment.settings
+    assert {name: getattr(settings, name) for name in tuned.best.settings} == tuned.best.settings
+
+
+def test_shares_may_be_written_as_on_the_command_line() -> None:
+    triplets = [(f"e{i}", "r", f"e{(i + 1) % 40}") for i in range(40)] * 2
+    graph = ist.load([*triplets, *((s, "q", o) for s, _, o in triplets)], split="80/10/10")
+
+    assert isinstance(graph, ist.KnowledgeGraph)
+    assert len(graph.valid) == len(graph.test) > 0
+
+
+def test_a_time_that_is_a_number_is_refused_in_words() -> None:
+    with pytest.raises(ist.InterstellarError, match="'60' is not a time"):
+        ist.search(time=60, **SMALL)  # type: ignore[arg-type]
+
+
 def test_what_follows_a_search_is_selected_and_computed_as_its_trials() -> None:
     asked: Any = {"trials": 1, "select": "hits@1", "precision": "float32", **SMALL}
     found = ist.search(then_train=True, **asked)

@@ -65,7 +65,8 @@ def from_json_text(text: str) -> Architecture:
     except (ValueError, RecursionError) as error:
         raise ArchitectureError(
             f"The text is not JSON ({error}), but an architecture is stored as a JSON object "
-            f"with the keys {', '.join(OBJECT_KEYS)}. `interstellar show TransE --json` shows one."
+            f"with the keys {', '.join(OBJECT_KEYS)}. `interstellar show TransE --json` shows one, "
+            "under `json`."
         ) from None
     return from_json(value)
 

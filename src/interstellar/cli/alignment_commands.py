@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interstellar.cli.experiment_options import stop_on_sigterm
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json
+from interstellar.cli.output import AsJson, print_fields, print_json
 from interstellar.cli.path_commands import Device
 
 if TYPE_CHECKING:
@@ -52,29 +52,34 @@ def align(
         int | None,
         typer.Option(metavar="N", min=1, help="Of a round of --iterate, at most so many."),
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(help="Breaks ties.")] = 0,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Align all entities of two graphs and write the pairs with their scores.
 
-    Known pairs are taken as given and flagged; all other entities are aligned with each other.
+    Pairs it was trained with are taken as given and flagged; all other entities, those of the
+    pairs held out too, are aligned with each other.
     Rounds of `--iterate` are kept in RUN/iterations; the same command again goes on with them.
 
-    Examples: `interstellar align run --out pairs.tsv`,
-    `interstellar align run --out pairs.parquet --decode csls --top-k 10 --threshold none`,
-    `interstellar align run --out pairs.tsv --one-to-one --unmatched alone.tsv`,
-    `interstellar align run --out pairs.tsv --iterate 3`.
+    Examples: `interstellar align run --out alignment.tsv`,
+    `interstellar align run --out alignment.parquet --decode csls --top-k 10 --threshold none`,
+    `interstellar align run --out alignment.tsv --one-to-one --unmatched alone.tsv`,
+    `interstellar align run --out alignment.tsv --iterate 3`.
     """
     from interstellar.data.graph import GraphPair
+    from interstellar.records.safe_files import refuse_taken
     from interstellar.tasks.alignment_file import refuse_unwritable
     from interstellar.workflow import opening
+    from interstellar.workflow.alignment import refuse_same
 
     stop_on_sigterm()
     model = opening.open(run, device=device)
     for path in (out, unmatched):
         if path is not None and isinstance(model.graph, GraphPair):
+            refuse_taken(path, model.trained.experiment.sources)
             refuse_unwritable(model.graph, path)
+    refuse_same(out, unmatched)
     alignment = model.align(
         decode=decode,
         top_k=top_k,

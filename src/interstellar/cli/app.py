@@ -4,9 +4,13 @@
 1 anything else. Errors are one line on standard error.
 """
 
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -80,8 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code."""
+    interruption = Interruption()
     try:
-        code = app(arguments, standalone_mode=False)
+        with interruption.noted():
+            code = app(arguments, standalone_mode=False)
     except InterstellarError as error:
         return fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -90,9 +96,36 @@ def run(arguments: list[str] | None = None) -> int:
         return fail_usage(error)
     except OSError as error:
         return fail(f"{error}. Nothing was left half written.", 1)
+    except Exception:
+        if not interruption.has_come:  # while modules are imported, Ctrl-C can surface as anything
+            raise
+        code = INTERRUPTED
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code by itself
         return fail(describe_interruption(arguments or sys.argv[1:]), INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+class Interruption:
+    """Takes note of Ctrl-C, and then does what Python does."""
+
+    has_come = False
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Take note of it from here to the end of the block, where nobody else handles it."""
+        is_free = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if not is_free or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.has_come = True
+        signal.default_int_handler(number, frame)
 
 
 def describe_interruption(arguments: Sequence[str]) -> str:

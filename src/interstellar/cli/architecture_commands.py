@@ -39,7 +39,7 @@ def show(
     architecture: Annotated[
         str,
         typer.Argument(
-            metavar="ARCH", help="A name (TransE), an 11-number code, a formula, or a JSON file."
+            metavar="ARCH", help="A name (TransE), 11-number code, formula, JSON file, or a RUN."
         ),
     ],
     svg: Annotated[
@@ -65,12 +65,13 @@ def show(
         to_formula,
         to_json,
     )
-    from interstellar.records.safe_files import replacing_file
+    from interstellar.records.safe_files import refuse_taken, replacing_file
     from interstellar.workflow.written_architecture import read_written
 
     point = read_architecture(read_written(architecture))
     canonical = canonical_form(point)
     if svg is not None:
+        refuse_taken(svg, (architecture,))
         with replacing_file(svg) as file:
             file.write(draw_svg(point).encode())
         report(f"drawn into {svg}")

@@ -7,6 +7,11 @@ from interstellar.cli.output import print_fields, print_rows, say
 if TYPE_CHECKING:
     from interstellar.evaluation.calibration import Reliability
 
+TOO_FEW_TO_CALIBRATE = (
+    "note: too few validation triplets to calibrate probabilities (10 are needed): they are those "
+    "of the bare softmax."
+)
+
 
 def show_calibration(reliability: "Reliability") -> None:
     """Print the reliability as a table of bins."""

@@ -9,7 +9,7 @@ import typer
 
 SettingsFile = Annotated[
     Path | None,
-    typer.Option("--settings", metavar="FILE.toml", help="Settings that differ, by file."),
+    typer.Option("--settings", metavar="FILE|RUN", help="Settings of a TOML file or a run."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in RUN.")]
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run; a new one.")]

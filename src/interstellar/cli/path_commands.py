@@ -49,8 +49,10 @@ def sample(
     from interstellar.paths.biased_walk import sample_paths
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import walk_settings_for
+    from interstellar.records.safe_files import refuse_taken
 
     chosen_device = find_device(device)
+    refuse_taken(out, (data, second, pairs))
     graph = load(data, second=second, pairs=pairs, seed=seed)
     settings = walk_settings_for(
         graph,

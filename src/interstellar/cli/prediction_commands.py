@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interstellar.cli.calibration_table import TOO_FEW_TO_CALIBRATE
 from interstellar.cli.output import AsJson, print_fields, print_json, print_rows, report, say
 from interstellar.cli.path_commands import Device
 from interstellar.errors import SettingsError
@@ -63,10 +64,7 @@ def predict(
     model = opening.open(run, device=device)
     predictor = model.predictor
     if predictor.temperature is None:
-        report(
-            "note: too few validation triplets to calibrate probabilities (10 are needed): they "
-            "are those of the bare softmax."
-        )
+        report(TOO_FEW_TO_CALIBRATE)
     if queries is not None and out is not None:
         outcome = model.predict_file(queries, out, k=k, with_known=with_known)
         show_outcome(outcome, out, as_json=as_json)

@@ -35,7 +35,7 @@ Faithful = Annotated[
 ]
 TrialSettings = Annotated[
     Path | None,
-    typer.Option("--settings", metavar="FILE.toml", help="Settings of each trial that differ."),
+    typer.Option("--settings", metavar="FILE|RUN", help="Settings of each trial."),
 ]
 TrialDim = Annotated[int | None, typer.Option(help="Numbers in an embedding, of each trial.")]
 TrialEpochs = Annotated[int | None, typer.Option(help="At most so many, of each trial.")]
@@ -238,6 +238,10 @@ def show_found(found: "Found", *, as_json: bool) -> None:
         print_fields({"winner": describe(found.model)})
     for split, metrics in later.get("final", {}).get("metrics", {}).items():
         print_fields({split: describe_metrics(metrics)})
+    if best.settings:
+        use = f"--architecture {found.path} --settings {found.path}"
+        report(f"The run is in {found.path}; `interstellar train DATA {use}` trains with these.")
+        return
     winner = found.path if found.model is None else found.model.path
     report(f"The run is in {found.path}; `interstellar show {winner}` shows the winner.")
 

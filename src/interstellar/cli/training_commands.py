@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interstellar.cli.calibration_table import show_calibration
+from interstellar.cli.calibration_table import TOO_FEW_TO_CALIBRATE, show_calibration
 from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
 from interstellar.cli.decoding_table import EVERY_DECODING, show_decodings
 from interstellar.cli.experiment_options import (
@@ -18,8 +18,9 @@ from interstellar.cli.experiment_options import (
     SettingsFile,
     stop_on_sigterm,
 )
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json
+from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report
 from interstellar.cli.path_commands import Device
+from interstellar.errors import SettingsError
 
 ArchitectureText = Annotated[
     str | None,
@@ -115,8 +116,8 @@ def evaluate(
         ),
     ] = "cosine",
     candidates: Annotated[
-        str, typer.Option(help="Alignment: reference (as published) or all.")
-    ] = "reference",
+        str | None, typer.Option(help="Alignment: reference (as published; the default) or all.")
+    ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Links: how far probabilities hold.")
     ] = False,
@@ -132,12 +133,20 @@ def evaluate(
     """
     from interstellar.workflow import opening
 
+    if decode == EVERY_DECODING and candidates is not None:
+        raise SettingsError(
+            "--decode all shows both kinds of candidates. Leave --candidates out, or name one "
+            "decoding."
+        )
+    candidates = candidates or "reference"
     model = opening.open(run, device=device)
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)
         return
     metrics = model.evaluate(split=split, decode=decode, candidates=candidates)
     reliability = model.evaluate_calibration(split=split) if calibration else None
+    if reliability is not None and model.predictor.temperature is None:
+        report(TOO_FEW_TO_CALIBRATE)
     if as_json:
         chosen = {"split": split, "decode": decode, "candidates": candidates}
         shown = {} if reliability is None else {"calibration": reliability.as_dict()}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interstellar.cli.experiment_options import Resume, stop_on_sigterm
+from interstellar.cli.experiment_options import stop_on_sigterm
 from interstellar.cli.output import AsJson, print_fields, print_json, report
 from interstellar.cli.path_commands import Device
 from interstellar.cli.training_commands import show_result
@@ -31,7 +31,9 @@ def update(
     learning_rate: Annotated[
         float | None, typer.Option(help="Of Adam, at first; that of the run unless said.")
     ] = None,
-    resume: Resume = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an update that was stopped, in NEW.")
+    ] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:

@@ -27,7 +27,7 @@ from interstellar.data.lookalikes import note_lookalikes
 from interstellar.data.reading.any_file import read_triplets
 from interstellar.data.reading.frames import is_frame, read_frame, read_rows
 from interstellar.data.reading.name_table import NameTable
-from interstellar.data.splitting import PAIR_SPLIT, TRIPLET_SPLIT, Split
+from interstellar.data.splitting import PAIR_SPLIT, TRIPLET_SPLIT, Split, parse_split
 from interstellar.errors import DataError, SettingsError
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[object] | object
@@ -61,7 +61,7 @@ def load(
     *,
     second: Source | None = None,
     pairs: str | os.PathLike[str] | None = None,
-    split: Split | None = None,
+    split: Split | str | None = None,
     seed: int = 0,
 ) -> AnyGraph:
     """Read a graph, or two graphs with known pairs.
@@ -71,7 +71,7 @@ def load(
             string triplets, a `TriplesFactory` or `Dataset` of PyKEEN, or `Data` of PyG.
         second: The second graph of an alignment, in any of the same forms of one file.
         pairs: The file of entity pairs known between `source` and `second`.
-        split: Shares of train, valid and test for data without splits
+        split: Shares of train, valid and test for data without splits, as in 80/10/10
             (90/5/5 of triplets, 80/10/10 of pairs unless said).
         seed: Makes that split reproducible.
 
@@ -79,7 +79,8 @@ def load(
         DataError: Something is wrong with the files; `faults` lists everything.
     """
     findings = Findings()
-    request = Request(source=source, second=second, pairs=pairs, split=split, seed=seed)
+    shares = parse_split(split) if isinstance(split, str) else split
+    request = Request(source=source, second=second, pairs=pairs, split=shares, seed=seed)
     graph = read(request, findings)
     findings.raise_faults()
     assert graph is not None, "a graph that could not be read leaves a fault"

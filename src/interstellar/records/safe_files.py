@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +33,23 @@ def replacing_file(path: Path) -> Iterator[BinaryIO]:
             draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def refuse_taken(path: Path, inputs: Iterable[str | os.PathLike[str] | None]) -> None:
+    """Raise where a file to be written is one that was read, or one of a run."""
+    if not path.exists():
+        return
+    for given in inputs:
+        if given is not None and Path(given).exists() and path.samefile(given):
+            raise SettingsError(
+                f"{path} is what was read, and would be overwritten. Choose another name."
+            )
+    for folder in path.resolve().parents:
+        if all((folder / name).exists() for name in ("experiment.toml", "journal.jsonl")):
+            raise SettingsError(
+                f"{path} is a file of the run {folder}, and would be overwritten. "
+                "Choose another name."
+            )
 
 
 @contextmanager

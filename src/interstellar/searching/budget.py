@@ -32,6 +32,7 @@ class Budget:
 
 def read_time(text: str) -> float:
     """Return the seconds that a text such as `90s`, `20m`, `1h30m` or `2d` stands for."""
+    text = str(text)
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
         raise SettingsError(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import read_architecture, to_formula
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
@@ -87,8 +88,9 @@ def refuse_earlier_winner(folder: Path, code: str) -> None:
     before, now = read_architecture(str(begun_with.get("architecture"))), read_architecture(code)
     if before != now:
         raise SettingsError(
-            f"{folder} is of {to_formula(before)}, which was the best when it was begun, and now "
-            f"that is {to_formula(now)}. Move that folder away, and resume."
+            f"{folder} is of {to_formula(canonical_form(before))}, which was the best when it was "
+            f"begun, and now that is {to_formula(canonical_form(now))}. Move that folder away, and "
+            "resume."
         )
 
 

@@ -144,8 +144,8 @@ class SearchPlan:
         for name in self.kept or [""]:
             if name not in TUNED:
                 raise SettingsError(
-                    f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}. Name some of "
-                    "them."
+                    f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}, and keeps "
+                    "everything else. Name some of these."
                 )
         if set(self.kept) == set(TUNED) and not self.with_dim:
             raise SettingsError("nothing is left to tune. Keep less.")

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from interstellar.data.graph import GraphPair
 from interstellar.data.vocabulary import Vocabulary
-from interstellar.errors import DataError
+from interstellar.errors import DataError, SettingsError
 from interstellar.records.safe_files import replacing_file, require_folder
 from interstellar.tasks.whole_alignment import FIRST, SECOND, WholeAlignment
 
@@ -47,6 +47,10 @@ def write_unmatched(alignment: WholeAlignment, graph: GraphPair, path: Path) -> 
 def refuse_unwritable(graph: GraphPair, path: Path) -> None:
     """Raise if a file cannot be written there, or a name cannot be written into it."""
     require_folder(path.parent)
+    if path.suffix.lower() == ".csv":
+        raise SettingsError(
+            f"{path} would hold tab-separated text. Write {path.stem}.tsv or {path.stem}{PARQUET}."
+        )
     if path.suffix.lower() == PARQUET:
         return
     for entities in (graph.first.entities, graph.second.entities):

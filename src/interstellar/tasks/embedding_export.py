@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from interstellar.errors import SettingsError
-from interstellar.records.safe_files import replacing_file
+from interstellar.records.safe_files import refuse_taken, replacing_file
 from interstellar.tasks.embedding_files import EmbeddingForm, write_vectors
 from interstellar.tasks.embedding_tables import Table, list_vectors
 from interstellar.tasks.trained_run import TrainedRun, open_run
@@ -58,6 +58,7 @@ def export(
     chosen = choose_form(out, form)
     tables = choose_tables(table, chosen)
     trained = run if isinstance(run, TrainedRun) else open_run(Path(run), torch.device("cpu"))
+    refuse_taken(out, trained.experiment.sources)
     network = trained.network
     parts = [part for each in tables for part in list_vectors(each, network, trained.task.graph)]
     with replacing_file(out) as file:

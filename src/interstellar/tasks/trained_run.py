@@ -58,12 +58,23 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
         )
     refuse_search(run)
     experiment = read_experiment(run.experiment_file)
+    refuse_other_architecture(run, experiment)
     task = task_for(load_graph(run))
     network = build_network(
         task, read_architecture(experiment.architecture), dim=experiment.settings.dim, dropout=0.0
     )
     load_weights(network, run.weights_file, sha256=run.read_result().get("weights_sha256"))
     return TrainedRun(experiment, task, network.to(device))
+
+
+def refuse_other_architecture(run: RunFolder, experiment: Experiment) -> None:
+    """Raise where the experiment names another network than the one that was trained."""
+    trained = run.read_result().get("architecture", experiment.architecture)
+    if read_architecture(str(trained)) != read_architecture(experiment.architecture):
+        raise DataError(
+            f"{run.experiment_file} names the architecture {experiment.architecture}, but "
+            f"{trained} was trained. The file was altered. Take it from a copy."
+        )
 
 
 def refuse_search(run: RunFolder) -> None:

@@ -74,6 +74,9 @@ def train_run(
     graph = graph or load_data(experiment)
     run = find_run(experiment, out, device) if is_resumed else None
     if run is not None and run.is_finished:
+        for event in run.read_events():
+            if event["event"] == "started":
+                refuse_other_data(run, event, {"graph_sha256": graph_sha256(graph)})
         return run.read_result()
     prepared = prepare(experiment, graph, device)  # before a folder is made: it may refuse
     if run is None:

@@ -95,6 +95,11 @@ class Experiment:
     continued: Continued | None = None
     """Where the weights at first came from; then `data` is what the graph was at the very first."""
 
+    @property
+    def sources(self) -> tuple[str | None, ...]:
+        """What was read: names, files or folders."""
+        return self.data, self.second, self.pairs
+
     def __post_init__(self) -> None:
         for name, seed in (("seed", self.seed), ("split_seed", self.split_seed)):
             if not 0 <= seed <= MAX_SEED:
@@ -165,7 +170,7 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
     The file may be that of a whole experiment; what else it says is left to the command line.
     """
     whole, file = read_toml(path), str(path)
-    left_out = ("version", "architecture", "seed", "data", "continued")
+    left_out = ("version", "architecture", "seed", "data", "continued", "search")
     tables = {key: value for key, value in whole.items() if key not in left_out}
     refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")
     paths = take_fields(WalkSettings, whole.get("paths", {}), f"{file}: [paths]")

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from interstellar.data.vocabulary import Vocabulary
 from interstellar.errors import SettingsError
 from interstellar.evaluation.similarity import Decoding
 from interstellar.evaluation.threshold import Quality
+from interstellar.records.safe_files import refuse_taken
 from interstellar.tasks.alignment_file import (
     alignment_table,
     refuse_unwritable,
@@ -112,7 +114,9 @@ class Alignment:
             unmatched: A second file, of the entities in no pair.
         """
         files = [Path(file) for file in (path, unmatched) if file is not None]
+        refuse_same(*files)
         for file in files:
+            refuse_taken(file, ())
             refuse_unwritable(self.graph, file)
         write_alignment(self.whole, self.graph, files[0])
         if unmatched is not None:
@@ -132,6 +136,14 @@ def read_alignment_settings(
     )
 
 
+def refuse_same(path: Path, unmatched: Path | None = None) -> None:
+    """Raise where two files are to be written into one."""
+    if unmatched is not None and path.resolve() == unmatched.resolve():
+        raise SettingsError(
+            f"{path} is to hold the pairs and the entities without a partner. Choose two names."
+        )
+
+
 def read_threshold(threshold: str | float) -> float | None:
     """Return a threshold that may be given as a word: None for one to be chosen."""
     match threshold:
@@ -140,11 +152,14 @@ def read_threshold(threshold: str | float) -> float | None:
         case "none":
             return KEEP_ALL
     try:
-        return float(threshold)
-    except ValueError as error:
+        number = float(threshold)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
         raise SettingsError(
             f"threshold {threshold!r} is neither auto, none nor a number. Choose one of these."
-        ) from error
+        )
+    return number
 
 
 def _names(vocabulary: Vocabulary, ids: npt.NDArray[np.int32]) -> list[str]:

@@ -2,23 +2,26 @@
 
 import os
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import code_text
 from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph
 from interstellar.data.loading import Source
 from interstellar.errors import SettingsError
+from interstellar.records.run_folder import RunFolder
+from interstellar.searching.search_experiment import StrategyName
 from interstellar.training.experiment import read_settings
 from interstellar.training.presets import Preset, paper_preset
-from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
+from interstellar.training.toml_tables import read_toml
 from interstellar.workflow.found import Found, Winner
 from interstellar.workflow.written_architecture import read_written
 
 GivenArchitecture: TypeAlias = str | os.PathLike[str] | Architecture | Winner | Found
 """A name, an 11-number code, a formula, a JSON file, the folder of a run, or what was found."""
-GivenSettings: TypeAlias = TrainingSettings | str | os.PathLike[str]
-"""Settings, or the TOML file of those that differ."""
+GivenSettings: TypeAlias = TrainingSettings | Found | str | os.PathLike[str]
+"""Settings, the TOML file of those that differ, a run or its folder: of a tuning the best."""
 
 
 def read_given_architecture(given: GivenArchitecture) -> str:
@@ -40,8 +43,23 @@ def read_given_settings(given: GivenSettings | None, base: TrainingSettings) -> 
             return base
         case TrainingSettings():
             return given
+        case Found():
+            return read_run_settings(given, base)
+        case _ if Path(given).is_dir():
+            return read_run_settings(Path(given), base)
         case _:
             return read_settings(Path(given), base)
+
+
+def read_run_settings(run: Found | Path, base: TrainingSettings) -> TrainingSettings:
+    """Return the settings of a run, of a tuning with the best that it found."""
+    folder = RunFolder.open(run.path if isinstance(run, Found) else run)
+    settings = read_settings(folder.experiment_file, base)
+    plan = read_toml(folder.experiment_file).get("search")
+    if not isinstance(plan, dict) or plan.get("strategy") != StrategyName.TUNE:
+        return settings
+    found = run if isinstance(run, Found) else Found.open(run)
+    return with_changes(settings, **cast("SettingsChanges", found.best.settings))
 
 
 def find_preset(preset: str | None, data: Source | AnyGraph) -> Preset | None:

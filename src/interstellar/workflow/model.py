@@ -19,7 +19,7 @@ from interstellar.evaluation.alignment import Candidates
 from interstellar.evaluation.calibration import Reliability
 from interstellar.evaluation.similarity import Decoding
 from interstellar.records.run_folder import RunFolder, refuse_existing
-from interstellar.records.safe_files import new_folder
+from interstellar.records.safe_files import new_folder, refuse_taken
 from interstellar.tasks.answer_file import FileOutcome, answer_file
 from interstellar.tasks.embedding_export import Exported, export
 from interstellar.tasks.entity_alignment import EntityAlignment
@@ -146,6 +146,7 @@ class Model:
             k: Answers to each query.
             with_known: Do not leave out what the graph says already.
         """
+        refuse_taken(Path(out), (queries, *self.trained.experiment.sources))
         predictor = self.predictor
         return answer_file(
             predictor.predictor,

@@ -17,6 +17,7 @@ from interstellar.searching.budget import Budget, read_time
 from interstellar.searching.procedure import (
     FINAL,
     TUNING,
+    refuse_earlier_winner,
     tuned_settings,
 )
 from interstellar.searching.search_experiment import (
@@ -36,7 +37,7 @@ from interstellar.training.settings import (
     TrainingSettings,
     with_changes,
 )
-from interstellar.workflow.found import Found
+from interstellar.workflow.found import Found, Winner
 from interstellar.workflow.given_settings import (
     GivenArchitecture,
     GivenSettings,
@@ -54,6 +55,8 @@ PAPER_TRIALS, TUNING_TRIALS = 100, 50
 """As in the paper."""
 MOST_SUPERNET_EPOCHS = 50
 TRIALS_TOGETHER = 16
+SINGLE = (str, os.PathLike, Architecture, Winner, Found)
+"""One architecture, where several may be given."""
 STRATEGIES = tuple(name for name in StrategyName if name is not StrategyName.TUNE)
 
 
@@ -68,8 +71,8 @@ def search(
     workers: int = 1,
     together: int | None = None,
     faithful: bool = False,
-    reuse: Sequence[str | os.PathLike[str]] = (),
-    try_first: Sequence[GivenArchitecture] = (),
+    reuse: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    try_first: GivenArchitecture | Sequence[GivenArchitecture] = (),
     then_tune: bool = False,
     tune_trials: int | None = None,
     then_train: bool = False,
@@ -166,7 +169,7 @@ def search(
     experiment = stage.given.experiment(architecture=ANY, seed=seed, settings=chosen)
     wanted = SearchExperiment(experiment=experiment, plan=plan)
     place = choose_place(out, is_resumed=resume)
-    found = stage.search(wanted, place, budget, is_resumed=resume, reuse=[Path(p) for p in reuse])
+    found = stage.search(wanted, place, budget, is_resumed=resume, reuse=list_paths(reuse))
     final = change_settings(stage.given.final_settings(), precision=precision, select=select)
     tuning, model = None, None
     code, trained = str(found["best"]["code"]), list[Model]()
@@ -175,6 +178,9 @@ def search(
         code = code_list(winner.architecture)
         if then_train and not then_tune:
             keep_final(winner, place)
+    for stage_folder, is_wanted in ((TUNING, then_tune), (FINAL, then_train)):
+        if is_wanted:
+            refuse_earlier_winner(place.path / stage_folder, code)
     if then_tune:
         final = tuned_settings(final, stage.tune(wanted, code, final, place, n_tuned))
         tuning = Found(RunPlace(place.path / TUNING, place.temporary))
@@ -191,7 +197,7 @@ def tune(
     trials: int | None = None,
     time: str | None = None,
     with_dim: bool = False,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     workers: int = 1,
     faithful: bool = False,
     select: str | None = None,
@@ -245,7 +251,7 @@ def tune(
         strategy=StrategyName.TUNE,
         is_faithful=faithful,
         with_dim=with_dim,
-        keep=" ".join(sorted(set(keep))) if keep else None,
+        keep=(keep if isinstance(keep, str) else " ".join(sorted(set(keep)))) if keep else None,
     )
     wanted = SearchExperiment(experiment=spell_out(experiment), plan=plan)
     place = choose_place(out, is_resumed=resume)
@@ -342,10 +348,18 @@ def choose_supernet_epochs(
     return max(1, min(MOST_SUPERNET_EPOCHS, (budget.trials - n_known - 1) * settings.max_epochs))
 
 
-def read_known(given: Sequence[GivenArchitecture], space: SearchSpace) -> list[Architecture]:
+def list_paths(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Return one path or several as several."""
+    several = [given] if isinstance(given, str | os.PathLike) else given
+    return [Path(path) for path in several]
+
+
+def read_known(
+    given: GivenArchitecture | Sequence[GivenArchitecture], space: SearchSpace
+) -> list[Architecture]:
     """Return the architectures to be tried first, each once."""
     known: list[Architecture] = []
-    for one in given:
+    for one in [given] if isinstance(given, SINGLE) else given:
         if isinstance(one, str) and one.strip().casefold() == LITERATURE_WORD:
             lying_there = [model for model in LITERATURE.values() if model in space]
             if not lying_there:
