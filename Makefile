@@ -9,6 +9,11 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 HAS_GPU := $(shell nvidia-smi -L 2>/dev/null)
 IS_LINUX := $(filter Linux,$(shell uname -s))
 
+DEV := $(VENV)/.dev
+# Neither those that run whole commands and examples nor those that start many processes.
+QUICK := $(filter-out $(addprefix tests/,adapters cli engine inference reproduce runs searching tasks workflow),$(patsubst %/__init__.py,%,$(wildcard tests/*/__init__.py))) \
+	tests/engine/test_engine.py tests/test_printable.py tests/test_repository_shape.py tests/test_paper.py
+
 # The sets that tests may use; those that need them say so and are left out without.
 export INTERSTELLAR_DATA ?= $(abspath $(wildcard ../shared/data))
 ifeq ($(INTERSTELLAR_DATA),)
@@ -19,7 +24,7 @@ endif
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 .PHONY: demo
 demo: $(VENV)/.runtime ## See what there is, on built-in graphs, without a network
@@ -29,8 +34,12 @@ demo: $(VENV)/.runtime ## See what there is, on built-in graphs, without a netwo
 test: check docs ## Run every check and every test
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
 
+.PHONY: quick
+quick: $(DEV) ## Run the tests of the parts, in under a minute: no commands, workers or real sets
+	$(BIN)/pytest -n 2 -q -m "not slow and not benchmark_sets" $(QUICK)
+
 .PHONY: check
-check: $(VENV)/.dev ## Lint, types, layers, spelling, dependencies
+check: $(DEV) ## Lint, types, layers, spelling, dependencies
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -39,16 +48,20 @@ check: $(VENV)/.dev ## Lint, types, layers, spelling, dependencies
 	$(BIN)/deptry .
 
 .PHONY: format
-format: $(VENV)/.dev ## Put the code into the house format
+format: $(DEV) ## Put the code into the house format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Build the manual into docs/_build, warnings as errors
+docs: $(DEV) ## Build the manual into docs/_build, warnings as errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build
 
+.PHONY: reference
+reference: $(DEV) ## Write the reference of commands and names anew
+	$(BIN)/python docs/reference.py
+
 .PHONY: bench
-bench: $(VENV)/.dev ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
+bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
 	$(BIN)/python benchmarks/read.py
 	$(BIN)/python benchmarks/walk.py
 	$(BIN)/python benchmarks/scale.py

@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError
+from interstellar.evaluation.alignment import rescore
 from interstellar.evaluation.matching import list_nearest, match_one_to_one
-from interstellar.evaluation.rescoring import rescore
 from interstellar.evaluation.similarity import Decoding, Similarity
 from interstellar.evaluation.sinkhorn import SinkhornSettings, balance
 

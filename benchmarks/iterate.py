@@ -23,8 +23,8 @@ import torch
 
 import interstellar as ist
 from interstellar.evaluation.similarity import Decoding
-from interstellar.tasks.iterated_alignment import IterationSettings, iterate_run
-from interstellar.tasks.training_run import train_run
+from interstellar.inference.iterated_alignment import IterationSettings, iterate_run
+from interstellar.runs.training_run import train_run
 from small_alignment import make_pair
 
 CPU = torch.device("cpu")

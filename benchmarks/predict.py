@@ -27,8 +27,8 @@ import numpy as np
 import torch
 
 import interstellar
-from interstellar.tasks.answer_file import answer_file
-from interstellar.tasks.run_prediction import RunPredictor
+from interstellar.inference.prediction import RunPredictor
+from interstellar.inference.query_file import answer_file
 
 CPU = torch.device("cpu")
 GRAPH = "synthetic:entities=40000"

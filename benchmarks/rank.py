@@ -34,7 +34,7 @@ from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import Triplets, with_inverses
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.ranks import rank_objects
-from interstellar.model.logits import multiply_out
+from interstellar.model.embedding_table import multiply_out
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.evaluation.pykeen_graphs import logits_of
@@ -91,7 +91,7 @@ def compare(graph: KnowledgeGraph, dim: int) -> Figures:
 
 
 @final
-class ProductDistMult(DistMult):  # type: ignore[no-untyped-call]
+class ProductDistMult(DistMult):
     """PyKEEN's DistMult with logits by one matrix product."""
 
     def score_t(self, hr_batch: Tensor, **_: object) -> Tensor:

@@ -15,22 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import interstellar
-from interstellar.architecture.notation import code_text
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.data.statistics import task_of
+from interstellar.data.graph import task_of
 from interstellar.device import find_device
-from interstellar.searching.budget import Budget
-from interstellar.searching.search_experiment import (
-    ANY,
-    SearchExperiment,
-    SearchPlan,
-    StrategyName,
-)
+from interstellar.runs.experiment import ANY, Experiment
+from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, build_strategy, search_run
-from interstellar.training.experiment import Experiment
+from interstellar.searching.trial import TrialResult
 from interstellar.training.presets import search_settings
-from interstellar.workflow.searching import read_known
 
 
 def main() -> None:
@@ -42,7 +34,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--together", type=int, default=1)
-    parser.add_argument("--faithful", action="store_true")
+    parser.add_argument("--no-prune", action="store_true")
     parser.add_argument("--try-first", nargs="*", default=[], metavar="ARCH", help="or literature")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
@@ -57,19 +49,16 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     graph = interstellar.load(arguments.data)
-    known = read_known(arguments.try_first, SearchSpace())
-    search = SearchExperiment(
-        experiment=Experiment(
-            data=arguments.data,
-            architecture=ANY,
-            seed=arguments.seed,
-            settings=search_settings(task_of(graph), graph.name),
-        ),
+    search = Experiment(
+        data=arguments.data,
+        architecture=ANY,
+        seed=arguments.seed,
+        settings=search_settings(task_of(graph), graph.name),
         plan=SearchPlan(
             strategy=StrategyName(arguments.strategy),
-            is_faithful=arguments.faithful,
-            n_together=arguments.together,
-            try_first=" ".join(map(code_text, known)) or None,
+            prune=not arguments.no_prune,
+            together=arguments.together,
+            try_first=tuple(arguments.try_first),
         ),
     )
     device = find_device(arguments.device)
@@ -78,9 +67,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         result = search_run(
             search,
             arguments.out,
-            budget=Budget(trials=arguments.trials, seconds=arguments.seconds),
+            budget=Budget(trials=arguments.trials, time=arguments.seconds),
             workers=Workers(device=device, n=arguments.workers),
-            is_resumed=True,
+            resume=True,
             on_change=show,
         )
     return {
@@ -88,7 +77,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "strategy": arguments.strategy,
         "workers": arguments.workers,
         "together": arguments.together,
-        "faithful": arguments.faithful,
+        "prune": not arguments.no_prune,
         "gpu_busy_in_this_call": busy.mean(),
         "seconds_of_this_call": round(time.perf_counter() - started, 1),
         "controller_ms_a_trial": round(time_controller(search), 3),
@@ -98,14 +87,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def show(loop: SearchLoop) -> None:
     best = loop.trials.best
-    score = None if best is None else best.earned.score
+    score = None if best is None else best.score
     print(
         f"{loop.seconds:.1f} s {len(loop.trials.trained)} {sorted(loop.under_way)} {score}",
         flush=True,
     )
 
 
-def time_controller(search: SearchExperiment) -> float:
+def time_controller(search: Experiment) -> float:
     """Return the milliseconds that asking and telling costs for each trial from scratch."""
     strategy, n_trials = build_strategy(search), 0
     started = time.perf_counter()
@@ -113,8 +102,9 @@ def time_controller(search: SearchExperiment) -> float:
         proposal = strategy.ask()
         if proposal is None:
             break
-        is_trial = hasattr(proposal, "architecture")
-        strategy.tell(proposal.number, 1 / (1 + proposal.number) if is_trial else None)
+        is_trial = proposal.architecture is not None
+        score = 1 / (1 + proposal.number) if is_trial else None
+        strategy.tell(proposal.number, TrialResult(score=score))
         n_trials += is_trial
     return 1000 * (time.perf_counter() - started) / max(1, n_trials)
 

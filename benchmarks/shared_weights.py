@@ -22,8 +22,7 @@ import interstellar
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import read_architecture
 from interstellar.architecture.search_space import SearchSpace
-from interstellar.data.graph import KnowledgeGraph
-from interstellar.data.statistics import task_of
+from interstellar.data.graph import KnowledgeGraph, task_of
 from interstellar.device import find_device
 from interstellar.evaluation.ranks import double_ranks
 from interstellar.paths.biased_walk import sample_paths

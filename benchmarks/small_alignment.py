@@ -35,9 +35,9 @@ from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets, dist
 from interstellar.data.vocabulary import Vocabulary
 from interstellar.evaluation.alignment import rank_partners
 from interstellar.evaluation.metrics import Metrics
-from interstellar.tasks.prepared import prepare
+from interstellar.runs.experiment import Experiment
+from interstellar.runs.training_run import prepare
 from interstellar.tasks.splits import Split
-from interstellar.training.experiment import Experiment
 from interstellar.training.loop import EpochReport, Training
 from interstellar.training.presets import ALIGNMENT, SMALL_ALIGNMENT
 from interstellar.training.settings import TrainingSettings
@@ -88,9 +88,9 @@ def list_settings() -> list[tuple[str, TrainingSettings]]:
         ("batch 512", replace(small, batch_size=512)),
         ("dropout 0.3", replace(small, dropout=0.3)),
         ("dropout 0.7", replace(small, dropout=0.7)),
-        ("l2 0.0014", replace(small, l2=0.0014)),
-        ("l2 0.05", replace(small, l2=0.05)),
-        ("twice the epochs", replace(small, max_epochs=16, validate_every=16, decay=0.95)),
+        ("weight_decay 0.0014", replace(small, weight_decay=0.0014)),
+        ("weight_decay 0.05", replace(small, weight_decay=0.05)),
+        ("twice the epochs", replace(small, max_epochs=16, validate_every=16, lr_decay=0.95)),
         ("best of every epoch", replace(small, validate_every=1)),
         ("one path a triplet", replace(small, walk=replace(walk, paths_per_triplet=1))),
         ("paths of 3", replace(small, walk=replace(walk, length=3))),
@@ -124,8 +124,8 @@ def measure(
     found = prepared.task.measure(prepared.training.network, Split.TEST).as_dict()
     return {
         "data": graph.name,
-        "triplets": len(graph.first.triplets) + len(graph.second.triplets),
-        "seeds": len(graph.seeds),
+        "triplets": len(graph.source.triplets) + len(graph.target.triplets),
+        "seeds": len(graph.train),
         "valid": len(graph.valid),
         "test": len(graph.test),
         "architecture": architecture,
@@ -153,13 +153,13 @@ class Nobody:
 def make_pair(data: str, n_known: int, seed: int) -> GraphPair:
     graph = interstellar.load(f"{data},seed={seed}" if is_synthetic(data) else data)
     pair = graph if isinstance(graph, GraphPair) else copy_twice(graph, seed)
-    pairs = np.concatenate([pair.seeds, pair.valid, pair.test])
+    pairs = np.concatenate([pair.train, pair.valid, pair.test])
     n_valid = n_known // 10
     n_seeds = n_known - 2 * n_valid
     return replace(
         pair,
         name=f"{data}, {n_known} known",
-        seeds=pairs[:n_seeds],
+        train=pairs[:n_seeds],
         valid=pairs[n_seeds : n_seeds + n_valid],
         test=pairs[n_seeds + n_valid :],
     )
@@ -173,9 +173,9 @@ def copy_twice(graph: KnowledgeGraph, seed: int) -> GraphPair:
     none: Pairs = np.empty((0, 2), dtype=np.int32)
     return GraphPair(
         name=graph.name,
-        first=first[0],
-        second=second[0],
-        seeds=rng.permutation(pairs),
+        source=first[0],
+        target=second[0],
+        train=rng.permutation(pairs),
         valid=none,
         test=none,
     )
@@ -216,8 +216,8 @@ def share_near_a_seed(graph: GraphPair) -> float:
 
 
 def both_seed_links(graph: GraphPair) -> tuple[Tensor, Tensor]:
-    first = count_seed_links(graph.first, graph.seeds[:, 0])
-    return first, count_seed_links(graph.second, graph.seeds[:, 1])
+    first = count_seed_links(graph.source, graph.train[:, 0])
+    return first, count_seed_links(graph.target, graph.train[:, 1])
 
 
 def count_seed_links(graph: Graph, seeds: np.ndarray[Any, Any]) -> Tensor:

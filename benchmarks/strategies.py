@@ -37,28 +37,22 @@ import interstellar
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import code_text, from_code_text
-from interstellar.data.statistics import task_of
+from interstellar.data.graph import task_of
 from interstellar.device import find_device
 from interstellar.records.journal import Journal
+from interstellar.runs.experiment import ANY, Experiment
+from interstellar.runs.run import name_device
+from interstellar.runs.search_plan import STRATEGIES, SearchPlan, SharedScore, StrategyName
 from interstellar.searching.judge import Judge
-from interstellar.searching.search_experiment import (
-    ANY,
-    SearchExperiment,
-    SearchPlan,
-    SharedScore,
-    StrategyName,
-)
 from interstellar.searching.search_loop import MAX_REPEATS
 from interstellar.searching.search_run import build_strategy
-from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy
-from interstellar.searching.works import to_plain, told_outcome
-from interstellar.tasks.training_run import name_device
-from interstellar.training.experiment import Experiment
+from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.trial import Proposal, TrialResult
 from interstellar.training.presets import search_settings
 from interstellar.training.settings import Precision, TrainingSettings, with_changes
 
 TRAINING_SEED = 0
-STRATEGIES = [name for name in StrategyName if name is not StrategyName.TUNE]
+SUPERNETS = (StrategyName.DARTS, StrategyName.ONE_SHOT)
 
 Curve: TypeAlias = list[float]
 """The best score so far after each trial."""
@@ -113,7 +107,7 @@ def compare(arguments: argparse.Namespace, journal: Journal) -> dict[str, Any]:
     return {
         "data": arguments.data,
         "device": name_device(device),
-        "score": str(settings.selection),
+        "score": str(settings.metric),
         "seeds": arguments.seeds,
         "trials": arguments.trials,
         "epochs": settings.max_epochs,
@@ -137,7 +131,7 @@ def build_experiment(arguments: argparse.Namespace) -> Experiment:
     task = task_of(interstellar.load(arguments.data))
     settings: TrainingSettings = with_changes(
         search_settings(task, arguments.data),
-        max_epochs=arguments.epochs,
+        epochs=arguments.epochs,
         precision=Precision.FLOAT32,
     )
     return Experiment(data=arguments.data, architecture=ANY, seed=TRAINING_SEED, settings=settings)
@@ -146,8 +140,9 @@ def build_experiment(arguments: argparse.Namespace) -> Experiment:
 def build_search(
     arguments: argparse.Namespace, experiment: Experiment, name: StrategyName, seed: int
 ) -> SearchStrategy:
-    plan = SearchPlan(strategy=name, supernet_epochs=arguments.supernet_epochs)
-    return build_strategy(SearchExperiment(experiment=replace(experiment, seed=seed), plan=plan))
+    epochs = arguments.supernet_epochs if name in SUPERNETS else None
+    plan = SearchPlan(strategy=name, supernet_epochs=epochs)
+    return build_strategy(replace(experiment, seed=seed, plan=plan))
 
 
 @dataclass(slots=True, eq=False)
@@ -162,20 +157,25 @@ class Search:
     """Of each trial."""
     met: set[Architecture] = field(default_factory=set)
     """Networks whose trials it has had."""
-    waiting: FromScratch | None = None
+    waiting: Proposal | None = None
     """What is to be trained before it can go on."""
     n_repeats: int = 0
     is_over: bool = False
 
-    def tell(self, proposal: FromScratch, score: float | None) -> None:
+    def tell(self, proposal: Proposal, score: float | None) -> None:
         """Learn a score; a trial if the network is new here."""
-        network = canonical_form(proposal.architecture)
+        network = network_of(proposal)
         self.n_repeats = self.n_repeats + 1 if network in self.met else 0
         if network not in self.met:
             self.met.add(network)
             self.scores.append(score or 0.0)
             self.curve.append(max(self.scores))
-        self.strategy.tell(proposal.number, score)
+        self.strategy.tell(proposal.number, TrialResult(score=score))
+
+
+def network_of(proposal: Proposal) -> Architecture:
+    assert proposal.architecture is not None
+    return canonical_form(proposal.architecture)
 
 
 def run_in_lockstep(searches: Sequence[Search], work: "Workshop", n_trials: int) -> None:
@@ -185,7 +185,7 @@ def run_in_lockstep(searches: Sequence[Search], work: "Workshop", n_trials: int)
         for search in under_way:
             advance(search, work, n_trials)
         waiting = [s for s in under_way if s.waiting is not None]
-        work.train([s.waiting.architecture for s in waiting if s.waiting is not None])
+        work.train([network_of(s.waiting) for s in waiting if s.waiting is not None])
         for search in waiting:
             assert search.waiting is not None
             search.tell(search.waiting, work.score_of(search.waiting))
@@ -199,9 +199,9 @@ def advance(search: Search, work: "Workshop", n_trials: int) -> None:
         proposal = search.strategy.ask()
         if proposal is None:
             break
-        if not isinstance(proposal, FromScratch):
+        if proposal.architecture is None:
             outcome = work.train_supernet(search, proposal)
-            search.strategy.tell(proposal.number, told_outcome(proposal, outcome))
+            search.strategy.tell(proposal.number, TrialResult.from_plain(outcome))
         elif work.has_score(proposal):
             search.tell(proposal, work.score_of(proposal))
         else:
@@ -220,8 +220,8 @@ class Workshop:
         device: torch.device,
         journal: Journal,
     ) -> None:
-        plan = SearchPlan(strategy=StrategyName.RANDOM, shared_score=arguments.shared_score)
-        self.judge = Judge(SearchExperiment(experiment=experiment, plan=plan), device)
+        plan = SearchPlan(strategy=StrategyName.HYBRID, shared_score=arguments.shared_score)
+        self.judge = Judge(replace(experiment, plan=plan), device)
         self.score_by_network: dict[Architecture, float | None] = {}
         self.training_seconds = 0.0
         self.supernet_seconds: dict[str, float] = {}
@@ -239,11 +239,11 @@ class Workshop:
             }
         )
 
-    def has_score(self, proposal: FromScratch) -> bool:
-        return canonical_form(proposal.architecture) in self.score_by_network
+    def has_score(self, proposal: Proposal) -> bool:
+        return network_of(proposal) in self.score_by_network
 
-    def score_of(self, proposal: FromScratch) -> float | None:
-        return self.score_by_network[canonical_form(proposal.architecture)]
+    def score_of(self, proposal: Proposal) -> float | None:
+        return self.score_by_network[network_of(proposal)]
 
     def train(self, architectures: Sequence[Architecture]) -> None:
         """Train each different network among them, as many together as a group has."""
@@ -251,7 +251,7 @@ class Workshop:
         for start in range(0, len(networks), self._group):
             group = networks[start : start + self._group]
             works = [
-                to_plain(FromScratch(number=number, architecture=network))
+                Proposal(number=number, architecture=network).as_plain()
                 for number, network in enumerate(group)
             ]
             started = time.perf_counter()
@@ -271,7 +271,7 @@ class Workshop:
         key = (str(search.name), search.seed, proposal.number)
         if key not in self._outcome_by_key:
             self.judge.seed = search.seed
-            [outcome] = self.judge.do([to_plain(proposal)])
+            [outcome] = self.judge.do([proposal.as_plain()])
             self.judge.seed = TRAINING_SEED
             names = dict(zip(("strategy", "seed", "number"), key, strict=True))
             self._note(self._journal.append("supernet", **names, outcome=outcome))

@@ -28,10 +28,10 @@ from interstellar.data.triplets import Triplets, with_inverses
 from interstellar.data.vocabulary import Vocabulary
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.ranks import rank_objects
-from interstellar.tasks.trained_run import open_run
-from interstellar.tasks.training_run import train_run
-from interstellar.tasks.update_run import plan_update, update_run
-from interstellar.training.experiment import Experiment
+from interstellar.runs.experiment import Experiment
+from interstellar.runs.trained_run import open_run
+from interstellar.runs.training_run import train_run
+from interstellar.runs.update_run import plan_update, update_run
 from interstellar.training.presets import default_settings
 from interstellar.training.settings import with_changes
 
@@ -57,7 +57,7 @@ def main() -> None:
     torch.set_num_threads(1)
     cut = cut_out(load(given.data), np.random.default_rng(given.seed))
     settings = default_settings("link-prediction", given.data, len(cut.graph.train))
-    settings = with_changes(settings, dim=given.dim, max_epochs=given.epochs)
+    settings = with_changes(settings, dim=given.dim, epochs=given.epochs)
     experiment = Experiment(
         data=given.data, architecture=given.architecture, seed=given.seed, settings=settings
     )

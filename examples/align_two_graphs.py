@@ -27,7 +27,7 @@ print(f"of {metrics['n']} pairs held out, {metrics['hits@1']:.0%} are found")
 alignment = model.align(decode="sinkhorn", one_to_one=True, progress=False)
 alignment.save(folder / "pairs.tsv")
 new = [pair for pair in alignment.pairs if not pair.is_known]
-right = sum(pair.second == f"the {pair.first}" for pair in new)
+right = sum(pair.target == f"the {pair.source}" for pair in new)
 alone, _ = alignment.unmatched
 print(f"{len(new)} new pairs, {right} of them right; {len(alone)} entities have no partner")
 print(f"written to {folder / 'pairs.tsv'}")

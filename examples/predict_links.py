@@ -29,13 +29,13 @@ for city, country in COUNTRY.items():
         triplets.append((city, "located_in", continent))
 
 # A pandas frame or a file would do as well: `ist.load(frame)`, `ist.load("facts.csv")`.
-graph = ist.load(triplets, split=ist.Split(train=0.9, valid=0.1, test=0.0), seed=1)
+graph = ist.load(triplets, split=ist.SplitShares(train=0.9, valid=0.1, test=0.0), seed=1)
 print(f"{len(graph.entities)} entities, {len(graph.relations)} relations, {len(triplets)} facts")
 
 model = ist.train(graph, "PTransE-add", epochs=40, progress=False)
 
 print("vienna, located_in, ?")
 for answer in model.predict(subject="vienna", relation="located_in", k=3):
-    print(f"  {answer.rank}. {answer.entity:10} {answer.score:6.2f}")
+    print(f"  {answer.rank}. {answer.entity:10} {answer.logit:6.2f}")
 
 # Many questions at once go by file: model.predict_file("queries.tsv", "answers.tsv").

@@ -7,7 +7,7 @@ from pykeen.datasets import Nations
 from pykeen.evaluation import RankBasedEvaluator
 
 import interstellar as ist
-from interstellar.adapters.pykeen_data import to_factories
+from interstellar.adapters.pykeen import to_factories
 
 graph = ist.load(Nations())  # 14 countries and what they do to each other; comes with PyKEEN
 model = ist.train(graph, "ComplEx", epochs=10, progress=False)
@@ -20,7 +20,7 @@ theirs = RankBasedEvaluator().evaluate(
     batch_size=64,
     use_tqdm=False,
 )
-ours = model.metrics["test"]
+ours = model.evaluate()
 names = {"mrr": "inverse_harmonic_mean_rank", "hits@1": "hits_at_1", "hits@10": "hits_at_10"}
 print("          ours   by PyKEEN's evaluator")
 for name, their_name in names.items():

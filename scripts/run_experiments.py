@@ -16,9 +16,10 @@ from typing import Any
 
 from interstellar.device import find_device
 from interstellar.records.environment import describe_environment
-from interstellar.tasks.training_run import name_device, train_run
-from interstellar.training.experiment import read_experiment, settings_tables
-from interstellar.training.loop import EpochReport
+from interstellar.runs.experiment import read_experiment, settings_tables
+from interstellar.runs.run import name_device
+from interstellar.runs.training_run import train_run
+from interstellar.training.loop import EpochReport, Training
 
 
 def main() -> None:
@@ -47,8 +48,8 @@ def run_one(file: Path, seed: int, path: Path, arguments: argparse.Namespace) ->
         experiment,
         arguments.runs / path.stem,
         device=device,
-        is_resumed=True,
-        on_epoch=show_epoch,
+        resume=True,
+        observer=EpochLines(),
     )
     kept: dict[str, Any] = {
         "command": f"interstellar train {shlex.quote(experiment.data)} --settings {file} "
@@ -67,15 +68,20 @@ def run_one(file: Path, seed: int, path: Path, arguments: argparse.Namespace) ->
     print(path.stem, json.dumps(result["metrics"]["test"]), result["best_epoch"], flush=True)
 
 
-def show_epoch(report: EpochReport) -> None:
-    """Print one line an epoch."""
-    valid = report.valid or {}
-    print(
-        f"  epoch {report.epoch} loss {report.loss:.4f} step {report.step_ms:.3f} ms "
-        f"train {report.train_seconds:.3f} s valid {report.valid_seconds:.3f} s "
-        f"hits@1 {valid.get('hits@1', 0):.4f} mrr {valid.get('mrr', 0):.4f}",
-        flush=True,
-    )
+class EpochLines:
+    """Prints one line an epoch."""
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        pass
+
+    def on_epoch(self, report: EpochReport, _training: Training) -> None:
+        valid = report.valid or {}
+        print(
+            f"  epoch {report.epoch} loss {report.loss:.4f} step {report.step_ms:.3f} ms "
+            f"train {report.train_seconds:.3f} s valid {report.valid_seconds:.3f} s "
+            f"hits@1 {valid.get('hits@1', 0):.4f} mrr {valid.get('mrr', 0):.4f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ settings; `tests/test_experiment_files.py` fails until that is done.
 
 from pathlib import Path
 
-from interstellar.training.experiment import Experiment, experiment_text
+from interstellar.runs.experiment import Experiment, experiment_text
 from interstellar.training.presets import COUNTRIES_PRESETS, FOUND_PRESETS, PAPER_PRESETS, Preset
 
 TARGET = Path(__file__).parents[1] / "experiments"

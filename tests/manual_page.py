@@ -2,12 +2,18 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
+
+from interstellar.cli.app import run
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+SHELL = re.compile(r"[|&;<>$`]")
+"""What only a shell understands."""
 
 
 def run_page(page: str, folder: Path) -> int:
@@ -17,16 +23,44 @@ def run_page(page: str, folder: Path) -> int:
     """
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     for language, code in blocks:
-        run_block(language, code, folder)
+        if language == "python":
+            run_python(code, folder)
+        elif is_plain(code):
+            run_commands(code, folder)
+        else:
+            run_shell(code, folder)
     return len(blocks)
 
 
-def run_block(language: str, code: str, folder: Path) -> None:
-    """Run one block; it must end well."""
+def is_plain(code: str) -> bool:
+    """Whether each line is a command of ours, for which torch need not be imported anew."""
+    return not SHELL.search(code) and all(
+        line.startswith("interstellar ") for line in join_lines(code)
+    )
+
+
+def join_lines(code: str) -> list[str]:
+    return code.replace("\\\n", " ").splitlines()
+
+
+def run_commands(code: str, folder: Path) -> None:
+    """Run commands of ours one after the other; each must end well."""
+    with chdir(folder):
+        for line in join_lines(code):
+            assert run(shlex.split(line, comments=True)[1:]) == 0, line
+
+
+def run_python(code: str, folder: Path) -> None:
+    """Run a program."""
+    with chdir(folder):
+        exec(compile(code, "a block of the manual", "exec"), {"__name__": "__main__"})
+
+
+def run_shell(code: str, folder: Path) -> None:
+    """Run a script; it must end well."""
     programs = Path(sys.executable).parent
-    shell = ["bash", "-e", "-c"] if language == "sh" else [sys.executable, "-c"]
     done = subprocess.run(
-        [*shell, code],
+        ["bash", "-e", "-c", code],
         cwd=folder,
         env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,

@@ -7,7 +7,7 @@ from scripts.write_experiments import make_experiment, make_files
 
 from interstellar.architecture.notation import read_architecture
 from interstellar.data.catalogue import require_set
-from interstellar.training.experiment import read_experiment
+from interstellar.runs.experiment import read_experiment
 from interstellar.training.presets import COUNTRIES_PRESETS, FOUND_PRESETS, PAPER_PRESETS, Preset
 
 FOLDER = Path(__file__).parents[1] / "experiments"

@@ -1,9 +1,19 @@
-"""The manual: it builds, its reference is whole, its drawings are true, its how-tos run."""
+"""The manual: it builds, its reference is whole, its drawings are true, its pages run."""
 
+import json
 import re
+import shlex
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 import typer
@@ -12,8 +22,11 @@ import interstellar
 from interstellar.architecture.drawing import draw_svg
 from interstellar.architecture.notation import read_architecture
 from interstellar.cli.app import app
+from tests.cli.run_command import run_command
 from tests.manual_page import DOCS, run_page
+from tests.tiny_graphs import EUROPE, write_rows
 
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
 HOWTOS = sorted(page.name for page in (DOCS / "howto").glob("*.md"))
 DRAWN = {
     "dbp_wd_found": "O_s = tanh(W1 s + W2 h); O_r = tanh(O_s ⊗ W4 r); v = W5 h gated O_r",
@@ -55,6 +68,116 @@ def test_every_command_of_a_howto_runs(page: str, tmp_path: Path) -> None:
     n_blocks = run_page(f"howto/{page}", tmp_path)
 
     assert n_blocks > 0
+
+
+@pytest.mark.slow
+def test_the_tutorial_leads_to_predictions_and_an_alignment(tmp_path: Path) -> None:
+    run_page("tutorial.md", tmp_path)
+
+    [best] = interstellar.open(tmp_path / "model", device="cpu").predict(
+        subject="vienna", relation="located_in", k=1
+    )
+    assert best.entity == "europe"
+    assert (tmp_path / "winner.svg").stat().st_size > 1000
+    assert (tmp_path / "embeddings.tsv").stat().st_size > 1000
+    assert (tmp_path / "alignment.tsv").read_text(encoding="utf-8").count("\n") > 10
+
+
+def test_the_readme_leads_from_a_file_to_predictions(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "my_graph.tsv", [*EUROPE, *near_rows()])
+    commands = re.findall(r"^\$ interstellar (.*)$", README, flags=re.MULTILINE)
+
+    for command in commands:
+        quick = command.replace("--time 20m", "--trials 1")
+        outcome = run_command(capfd, *shlex.split(quick))
+        assert outcome.code == 0, (command, outcome.err)
+    assert commands[-1].startswith("predict")
+
+
+def test_the_functions_and_methods_that_the_readme_names_exist() -> None:
+    sentence = README.split("The commands ")[1].split("([reference]")[0]
+    functions, methods = (re.findall(r"`(\w+)`", part) for part in sentence.split(";"))
+    commands = {words.split()[0] for words in options_by_command()}
+
+    assert set(functions) <= set(interstellar.__all__) & commands
+    assert set(methods) <= set(dir(interstellar.Model)) & commands
+
+
+def test_the_classes_that_the_glossary_names_are_public() -> None:
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    now = glossary.split("## Words that changed")[0]
+
+    named = re.findall(r"`([A-Z]\w+)`", now)
+    assert "SearchResult" in named
+    assert set(named) <= set(interstellar.__all__)
+
+
+def test_the_server_of_the_manual_answers_and_suggests_names(tmp_path: Path) -> None:
+    interstellar.train(
+        [*EUROPE, ("armenia", "locatedin", "asia"), *near_rows()],
+        "TransE",
+        dim=8,
+        epochs=1,
+        out=tmp_path / "run",
+        progress=False,
+    )
+
+    with serving_manual_page(tmp_path) as ask:
+        status, answers = ask(subject="armenia", relation="locatedin")
+        misspelt, error = ask(subject="armenai", relation="locatedin")
+        missing, _ = ask(subject="armenia")
+
+    assert status == 200
+    assert [isinstance(name, str) and 0 < chance < 1 for name, chance in answers] == [True] * 3
+    assert (misspelt, missing) == (400, 400)
+    assert "armenia" in error["error"]
+
+
+def near_rows() -> list[tuple[str, str, str]]:
+    """Return facts enough for some of them to be held out."""
+    names = ("france", "spain", "portugal", "italy", "europe", "austria")
+    return [(s, "near", o) for s in names for o in names if s != o]
+
+
+@contextmanager
+def serving_manual_page(folder: Path) -> Iterator[Any]:
+    """Run the server that the manual shows, and give a function that asks it."""
+    page = (DOCS / "howto" / "serve_predictions.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"^```py\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    port = find_free_port()
+    (folder / "serve.py").write_text(program.replace("8000", str(port)), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "serve.py"], cwd=folder, stderr=subprocess.DEVNULL
+    ) as server:
+        try:
+            yield lambda **query: ask_server(server, f"http://127.0.0.1:{port}/", query)
+        finally:
+            server.kill()
+
+
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def ask_server(server: subprocess.Popen[bytes], url: str, query: dict[str, str]) -> tuple[int, Any]:
+    """Return status and reply, as soon as the server listens."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            with urlopen(f"{url}?{urlencode(query)}", timeout=60) as reply:
+                return reply.status, json.load(reply)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+        except URLError:
+            assert server.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not listen"
+            time.sleep(0.2)
 
 
 def build_manual(folder: Path) -> None:

@@ -42,5 +42,5 @@ def test_evaluation_pairs_are_10_500_where_the_paper_says_11_500() -> None:
     graph = load("EN-FR")
 
     assert isinstance(graph, GraphPair)
-    assert (len(graph.seeds), len(graph.valid) + len(graph.test)) == (4500, 10_500)
+    assert (len(graph.train), len(graph.valid) + len(graph.test)) == (4500, 10_500)
     assert len(graph.valid) == 1050

@@ -1,21 +1,21 @@
 """What every search strategy promises; a new one is added to the list and to nothing else."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 
 import pytest
 
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.architecture.subspaces import Subspace
+from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.searching.bayes import BayesSearch
-from interstellar.searching.darts import DartsSearch
 from interstellar.searching.hybrid import HybridSearch
-from interstellar.searching.one_shot import OneShotSearch
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
-from interstellar.searching.strategy import FromScratch, Proposal, SearchStrategy, WithSharedWeights
-from tests.searching.fake_judge import judge, score_by_hash, search
+from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
+from interstellar.searching.trial import Proposal
+from tests.searching.fake_judge import FAILED, judge, score_by_hash, search
 
 Builder = Callable[[SearchSpace, int], SearchStrategy]
 
@@ -55,9 +55,9 @@ def test_asked_and_told_again_as_before_it_is_where_it_was(build: Builder) -> No
 
     assert again.answer() == strategy.answer()
     for proposal in in_flight:
-        outcome = judge(space, proposal, score_by_hash)
-        strategy.tell(proposal.number, outcome)
-        again.tell(proposal.number, outcome)
+        result = judge(space, proposal, score_by_hash)
+        strategy.tell(proposal.number, result)
+        again.tell(proposal.number, result)
     assert again.ask() == strategy.ask()
 
 
@@ -91,12 +91,12 @@ def test_proposals_and_answer_lie_in_the_space(build: Builder, space: SearchSpac
 
     sizes = [len(choice.options) for choice in space.choices()]
     for proposal in proposals:
-        if isinstance(proposal, FromScratch):
+        if proposal.architecture is not None:
             assert proposal.architecture in space
-        if isinstance(proposal, WithSharedWeights):
-            n_fixed = 0 if proposal.macro is None else 5
-            assert [len(theta) for theta in proposal.controller.theta] == sizes[n_fixed:]
-            assert proposal.macro is None or proposal.macro in set(space.macros())
+        elif (supernet := proposal.supernet) is not None and supernet.controller is not None:
+            n_fixed = 0 if supernet.macro is None else 5
+            assert [len(theta) for theta in supernet.controller.theta] == sizes[n_fixed:]
+            assert supernet.macro is None or supernet.macro in set(space.macros())
     answer = strategy.answer()
     assert answer is None or answer in space
 
@@ -131,10 +131,18 @@ def test_it_survives_that_everything_fails(build: Builder, space: SearchSpace) -
 
     for _ in range(N_ASKED):
         if (proposal := strategy.ask()) is not None:
-            strategy.tell(proposal.number, None)
+            strategy.tell(proposal.number, FAILED)
 
     answer = strategy.answer()
     assert answer is None or answer in space
+
+
+@every_strategy
+def test_what_it_proposes_comes_back_from_the_journal_the_same(build: Builder) -> None:
+    space = SearchSpace()
+
+    for proposal in search(space, build(space, 0), score_by_hash, 8):
+        assert Proposal.from_plain(json.loads(json.dumps(proposal.as_plain()))) == proposal
 
 
 @every_strategy
@@ -165,15 +173,15 @@ def test_failures_among_successes_are_survived(build: Builder) -> None:
     for _ in range(N_ASKED):
         if (proposal := strategy.ask()) is not None:
             failed = proposal.number % 3 == 1
-            outcome = None if failed else judge(space, proposal, score_by_hash)
-            strategy.tell(proposal.number, outcome)
+            result = FAILED if failed else judge(space, proposal, score_by_hash)
+            strategy.tell(proposal.number, result)
 
     answer = strategy.answer()
     assert answer is None or answer in space
 
 
 def test_strategies_are_there_without_torch_and_until_bayes_is_built_without_optuna() -> None:
-    names = "bayes", "darts", "hybrid", "one_shot", "random_search", "reinforce"
+    names = "bayes", "hybrid", "random_search", "reinforce", "supernet_search"
     modules = ", ".join(f"interstellar.searching.{name}" for name in names)
     code = f"import sys, {modules}; print({{'torch', 'optuna'}} & set(sys.modules))"
 

@@ -11,6 +11,7 @@
 Names are imported when they are first used, so that `import interstellar` costs nothing.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,65 +20,64 @@ if TYPE_CHECKING:
     from interstellar.architecture.canonical_form import canonical_form
     from interstellar.architecture.drawing import draw_svg
     from interstellar.architecture.notation import read_architecture
-    from interstellar.architecture.search_space import SearchSpace
-    from interstellar.data.frames import pairs_to_frame, to_frame
+    from interstellar.architecture.search_space import SearchSpace, Subspace
     from interstellar.data.graph import Graph, GraphPair, KnowledgeGraph
     from interstellar.data.loading import load
-    from interstellar.data.splitting import Split
-    from interstellar.data.writing.any_form import write_graph, write_text
+    from interstellar.data.splitting import SplitShares
+    from interstellar.data.tables import pairs_to_frame, to_frame
+    from interstellar.data.writing import write_graph, write_text
     from interstellar.errors import InterstellarError
+    from interstellar.inference.alignment import Alignment
+    from interstellar.inference.prediction import Answers, Prediction
     from interstellar.paths.biased_walk import sample_paths
     from interstellar.paths.path_table import PathTable
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import WalkSettings
-    from interstellar.tasks.embedding_export import export
-    from interstellar.tasks.run_prediction import Prediction
+    from interstellar.runs.search_plan import Budget, Retraining, SearchPlan, StrategyName
+    from interstellar.searching.trial import Trial, TrialResult
     from interstellar.training.settings import TrainingSettings
-    from interstellar.workflow.alignment import Alignment
-    from interstellar.workflow.found import Found
-    from interstellar.workflow.model import Model
-    from interstellar.workflow.opening import open  # noqa: A004
+    from interstellar.workflow.model import Model, export, open  # noqa: A004
+    from interstellar.workflow.search_result import SearchResult
     from interstellar.workflow.searching import search, tune
     from interstellar.workflow.training import train
 
-_MODULE_BY_NAME = {
-    "Alignment": "workflow.alignment",
-    "Architecture": "architecture.architecture",
-    "Found": "workflow.found",
-    "Graph": "data.graph",
-    "GraphPair": "data.graph",
-    "InterstellarError": "errors",
-    "KnowledgeGraph": "data.graph",
-    "Macro": "architecture.architecture",
-    "Micro": "architecture.architecture",
-    "Model": "workflow.model",
-    "PathTable": "paths.path_table",
-    "Prediction": "tasks.run_prediction",
-    "SearchSpace": "architecture.search_space",
-    "Split": "data.splitting",
-    "TrainingSettings": "training.settings",
-    "WalkGraph": "paths.walk_graph",
-    "WalkSettings": "paths.walk_settings",
-    "canonical_form": "architecture.canonical_form",
-    "draw_svg": "architecture.drawing",
-    "export": "tasks.embedding_export",
-    "load": "data.loading",
-    "open": "workflow.opening",
-    "pairs_to_frame": "data.frames",
-    "read_architecture": "architecture.notation",
-    "sample_paths": "paths.biased_walk",
-    "search": "workflow.searching",
-    "to_frame": "data.frames",
-    "train": "workflow.training",
-    "tune": "workflow.searching",
-    "write_graph": "data.writing.any_form",
-    "write_text": "data.writing.any_form",
+_NAMES_BY_MODULE = {
+    "architecture.architecture": "Architecture Macro Micro",
+    "architecture.canonical_form": "canonical_form",
+    "architecture.drawing": "draw_svg",
+    "architecture.notation": "read_architecture",
+    "architecture.search_space": "SearchSpace Subspace",
+    "data.tables": "pairs_to_frame to_frame",
+    "data.graph": "Graph GraphPair KnowledgeGraph",
+    "data.loading": "load",
+    "data.splitting": "SplitShares",
+    "data.writing": "write_graph write_text",
+    "errors": "InterstellarError",
+    "inference.alignment": "Alignment",
+    "inference.prediction": "Answers Prediction",
+    "paths.biased_walk": "sample_paths",
+    "paths.path_table": "PathTable",
+    "paths.walk_graph": "WalkGraph",
+    "paths.walk_settings": "WalkSettings",
+    "runs.search_plan": "Budget Retraining SearchPlan StrategyName",
+    "searching.trial": "Trial TrialResult",
+    "training.settings": "TrainingSettings",
+    "workflow.model": "Model export open",
+    "workflow.search_result": "SearchResult",
+    "workflow.searching": "search tune",
+    "workflow.training": "train",
 }
+_MODULE_BY_NAME = {
+    name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()
+}
+_FORMER_NAMES = {"Found": "SearchResult", "Split": "SplitShares"}
+"""Names of version 0.1, which go in version 0.3."""
 
 __all__ = [
     "Alignment",
+    "Answers",
     "Architecture",
-    "Found",
+    "Budget",
     "Graph",
     "GraphPair",
     "InterstellarError",
@@ -87,9 +87,16 @@ __all__ = [
     "Model",
     "PathTable",
     "Prediction",
+    "Retraining",
+    "SearchPlan",
+    "SearchResult",
     "SearchSpace",
-    "Split",
+    "SplitShares",
+    "StrategyName",
+    "Subspace",
     "TrainingSettings",
+    "Trial",
+    "TrialResult",
     "WalkGraph",
     "WalkSettings",
     "canonical_form",
@@ -116,6 +123,14 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         find_version = import_module("interstellar.records.environment").find_version
         return find_version("interstellar-kg") or "unknown: it is not installed"
+    if name in _FORMER_NAMES:
+        now = _FORMER_NAMES[name]
+        warnings.warn(
+            f"{name} is now called {now}; the old name goes in version 0.3.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return __getattr__(now)
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'interstellar' has no attribute {name!r}")
     value = getattr(import_module(f"interstellar.{_MODULE_BY_NAME[name]}"), name)

@@ -7,11 +7,7 @@ import torch
 
 from interstellar.errors import SettingsError
 
-_SIGNS_OF_NO_MEMORY = (
-    "not enough memory",
-    "can't allocate memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-)
+_SIGNS_OF_NO_MEMORY = ("not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 
 @contextmanager

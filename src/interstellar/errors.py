@@ -6,6 +6,7 @@ InterstellarError                (exit 1)
 │   ├── ArchitectureError        an architecture is outside the search space
 │   └── SettingsError            an option or setting has a value that cannot work
 ├── FetchError                   a download did not arrive whole
+├── WriteError                   a file or folder could not be written; an OSError too
 └── TrainingError                training cannot go on
 
 Each message says what was found and where, what must hold, and what to do next.
@@ -67,6 +68,10 @@ class SettingsError(InputError):
 
 class FetchError(InterstellarError):
     """A download did not arrive whole."""
+
+
+class WriteError(InterstellarError, OSError):
+    """A file or folder could not be written; `strerror` has the system's reason."""
 
 
 class TrainingError(InterstellarError):

@@ -6,8 +6,13 @@ from typing import TypeAlias, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from interstellar.architecture.architecture import ALL_WEIGHTS, Architecture
-from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.architecture import (
+    ALL_WEIGHTS,
+    Activation,
+    Architecture,
+    Combinator,
+    Source,
+)
 
 Array: TypeAlias = npt.NDArray[np.float64]
 

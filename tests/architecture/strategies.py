@@ -2,8 +2,15 @@
 
 from hypothesis import strategies as st
 
-from interstellar.architecture.architecture import ALL_WEIGHTS, Architecture, Macro, Micro
-from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.architecture import (
+    ALL_WEIGHTS,
+    Activation,
+    Architecture,
+    Combinator,
+    Macro,
+    Micro,
+    Source,
+)
 
 macros = st.builds(
     Macro,

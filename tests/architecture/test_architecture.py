@@ -2,8 +2,14 @@
 
 import pytest
 
-from interstellar.architecture.architecture import Architecture, Macro, Micro
-from interstellar.architecture.choices import Combinator, Source
+from interstellar.architecture.architecture import (
+    Activation,
+    Architecture,
+    Combinator,
+    Macro,
+    Micro,
+    Source,
+)
 from interstellar.architecture.literature import CHAINS, DISTMULT, PTRANSE_ADD
 from interstellar.errors import ArchitectureError
 
@@ -38,3 +44,9 @@ def test_whether_anything_reads_the_hidden_state_is_known() -> None:
         False,
         True,
     ]
+
+
+def test_the_order_of_the_choices_is_that_of_the_11_number_code() -> None:
+    assert [c.symbol for c in Combinator] == ["+", "⊙", "⊗", "gated"]
+    assert [s.symbol for s in Source] == ["s", "h", "O_s", "0"]
+    assert list(Activation) == ["identity", "tanh", "sigmoid"]

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.architecture.architecture import Architecture, Micro
+from interstellar.architecture.architecture import Activation, Architecture, Micro
 from interstellar.architecture.canonical_form import RULES, ZERO_OUTPUT, canonical_form
-from interstellar.architecture.choices import Activation
 from interstellar.architecture.notation import from_code, from_formula, to_formula
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.architecture.subspaces import Subspace
+from interstellar.architecture.search_space import SearchSpace, Subspace
 
 from .reference_cell import Array, Parameters, draw_parameters, evaluate
 from .strategies import architectures

@@ -8,8 +8,7 @@ from hypothesis import given
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.drawing import draw_svg
-from interstellar.architecture.formula_reading import from_formula
-from interstellar.architecture.formula_writing import formulas
+from interstellar.architecture.formula import formulas, from_formula
 from interstellar.architecture.literature import NAMED, RSN, TRANSE
 from interstellar.architecture.search_space import SearchSpace
 

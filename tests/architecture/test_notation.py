@@ -4,14 +4,22 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
-from interstellar.architecture import formula_reading, number_code
+from interstellar.architecture import formula, number_code
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.literature import COMPLEX, PUBLISHED, RSN, TRANSE
-from interstellar.architecture.notation import code_text, read_architecture, to_formula, to_json
+from interstellar.architecture.literature import COMPLEX, NAMED, PUBLISHED, RSN, TRANSE
+from interstellar.architecture.notation import (
+    code_text,
+    read_architecture,
+    to_code,
+    to_formula,
+    to_json,
+)
 from interstellar.errors import ArchitectureError
 
 from .strategies import architectures
@@ -74,6 +82,32 @@ def test_the_json_example_in_the_manual_is_what_is_written() -> None:
     assert json.loads(example) == to_json(PUBLISHED["Interstellar-DBP-WD"])
 
 
+@given(architecture=architectures)
+def test_a_code_may_be_numbers(architecture: Architecture) -> None:
+    code = to_code(architecture)
+
+    for numbers in (code, list(code), np.array(code)):
+        assert read_architecture(numbers) == architecture
+
+
+@pytest.mark.parametrize("given", [None, 7, {"macro": {}}, b"TransE", 0.5])
+def test_what_is_neither_text_nor_numbers_is_answered_with_what_to_give(given: Any) -> None:
+    with pytest.raises(ArchitectureError, match="Give a text, or 11 whole numbers such as"):
+        read_architecture(given)
+
+
+def test_too_few_numbers_are_counted() -> None:
+    with pytest.raises(ArchitectureError, match="has 3 numbers, but a code has 11"):
+        read_architecture([0, 4, 10])
+
+
+def test_an_unknown_name_is_answered_with_all_names() -> None:
+    with pytest.raises(ArchitectureError) as caught:
+        read_architecture("Transformer")
+
+    assert all(name in str(caught.value) for name in NAMED)
+
+
 def test_a_misspelt_name_is_answered_with_the_close_ones() -> None:
     with pytest.raises(ArchitectureError, match=r"'TransF' .* Did you mean TransE\?"):
         read_architecture("TransF")
@@ -82,4 +116,4 @@ def test_a_misspelt_name_is_answered_with_the_close_ones() -> None:
 def test_the_examples_in_the_message_can_be_read() -> None:
     assert read_architecture("TransE") == TRANSE
     assert read_architecture(number_code.EXAMPLE) == PUBLISHED["Interstellar-DBP-WD"]
-    assert to_formula(read_architecture(formula_reading.EXAMPLE)) == formula_reading.EXAMPLE
+    assert to_formula(read_architecture(formula.EXAMPLE)) == formula.EXAMPLE

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.formula_writing import to_formula
+from interstellar.architecture.formula import to_formula
 from interstellar.architecture.number_code import (
     code_text,
     from_code,

@@ -11,8 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from interstellar.architecture import canonical_form as rules
-from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.architecture import Activation, Architecture, Combinator, Source
 
 from .reference_cell import Array, Gate, Parameters, sigmoid
 

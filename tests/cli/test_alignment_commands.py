@@ -1,36 +1,26 @@
 """`align` as a user meets it: files, numbers, refusals."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from pyarrow import parquet
 
 from interstellar.cli.app import run
 from interstellar.data.graph import GraphPair
-from interstellar.evaluation.threshold import Quality
+from interstellar.evaluation.matching import Quality
+from interstellar.inference import iterated_alignment
+from interstellar.inference.iterated_alignment import Proposal
 from interstellar.records.json_files import write_json
 from interstellar.records.run_folder import RunFolder
-from interstellar.tasks import iterated_alignment
-from interstellar.tasks.iterated_alignment import Proposal
-from interstellar.tasks.kept_graph import load_graph
+from interstellar.runs.kept_graph import load_graph
 from tests.cli.run_command import run_command
 
 SMALL = ("--architecture", "RSN", "--dim", 16, "--batch-size", 256, "--epochs", 6)
 N = 80
 NO_PAIRS = np.empty((0, 2), dtype=np.int32)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +81,40 @@ def test_lists_can_be_written_as_parquet(
     capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "pairs.parquet"
-    flags = ("--top-k", 5, "--threshold", "none", "--decode", "csls", "--direction", "second")
+    flags = ("--top-k", 5, "--threshold", "none", "--decode", "csls", "--direction", "target")
 
     found = run_command(capfd, "align", aligned, "--out", out, *flags, "--json").json
 
     table = parquet.read_table(out)
     n_known = round(0.3 * N)
     assert table.num_rows == found["pairs"] == n_known + 5 * (N - n_known)
+
+
+def test_the_old_names_of_the_sides_work_and_that_is_said(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    flags = ("--direction", "second", "--json")
+
+    said = run_command(capfd, "align", aligned, "--out", tmp_path / "p.csv", *flags)
+
+    assert said.json["direction"] == "target"
+    assert "--direction second is now --direction target" in said.err
+
+
+def test_files_that_exist_are_replaced_only_if_asked_and_before_anything_is_computed(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "alone.tsv"
+    alone.write_text("mine")
+    command = ("align", aligned, "--out", tmp_path / "p.tsv", "--unmatched", alone)
+
+    refused = run_command(capfd, *command)
+    assert (refused.code, alone.read_text()) == (2, "mine")
+    assert f"{alone} exists" in refused.err
+    assert "--overwrite" in refused.err
+    assert not (tmp_path / "p.tsv").exists()
+    assert run_command(capfd, *command, "--overwrite").code == 0
+    assert alone.read_text() != "mine"
 
 
 def test_a_person_reads_how_many_pairs_there_are(
@@ -116,18 +133,16 @@ def test_a_person_reads_how_many_pairs_there_are(
     ("flags", "words"),
     [
         (["--decode", "best"], "decode 'best' is unknown"),
-        (["--direction", "up"], "direction 'up' is unknown. Choose first, second or both"),
+        (["--direction", "up"], "direction 'up' is unknown. Choose source, target or both"),
         (["--threshold", "high"], "threshold 'high' is neither auto, none nor a number"),
         (["--threshold", "nan"], "threshold 'nan' is neither auto, none nor a number"),
         (["--threshold", "inf"], "threshold 'inf' is neither auto, none nor a number"),
         (["--unmatched", "pairs.tsv"], "Choose two names"),
-        (["--unmatched", "alone.csv"], "Write alone.tsv or alone.parquet"),
-        (["--top-k", "0"], "top_k is 0"),
+        (["--top-k", "0"], "--top-k is 0"),
         (["--top-k", "2", "--one-to-one"], "Choose --top-k or --one-to-one"),
         (["--top-k", "2", "--decode", "hungarian"], "Leave --top-k out"),
-        (["--unmatched", "nowhere/alone.tsv"], "is not a folder"),
         (["--iterate", "0"], "--iterate"),
-        (["--epochs", "3"], "Give iterate too"),
+        (["--epochs", "3"], "Give --iterate too"),
         (["--iterate", "1", "--epochs", "0"], "--epochs"),
     ],
 )
@@ -143,10 +158,24 @@ def test_flags_that_cannot_work_exit_2_in_one_line_and_write_nothing(
 
     outcome = run_command(capfd, "align", aligned, "--out", "pairs.tsv", *flags)
 
-    assert outcome.code == 2
+    assert outcome.code == (1 if "is not a folder" in words else 2)
     assert outcome.err.startswith("error: ")
     assert outcome.err.count("\n") == 1
     assert words in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "nowhere" / "alone.tsv"
+
+    outcome = run_command(
+        capfd, "align", aligned, "--out", tmp_path / "pairs.tsv", "--unmatched", alone
+    )
+
+    assert outcome.code != 0
+    assert f"{alone.parent} is not a folder" in outcome.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -157,7 +186,7 @@ def test_one_graph_cannot_be_aligned(
 
     assert outcome.code == 2
     assert "trained on two graphs" in outcome.err
-    assert "interstellar predict" in outcome.err
+    assert "ask this one for predictions" in outcome.err
 
 
 def test_an_unfinished_run_is_refused_with_advice(
@@ -171,7 +200,7 @@ def test_an_unfinished_run_is_refused_with_advice(
     result.write_bytes(content)
 
     assert outcome.code == 2
-    assert "--resume" in outcome.err
+    assert "has not finished training. Resume it" in outcome.err
 
 
 @pytest.fixture
@@ -190,7 +219,7 @@ def test_rounds_train_on_and_leave_only_given_pairs_known(
     command = ("align", well_aligned, "--out", out, "--iterate", 2, "--epochs", 1)
 
     outcome = run_command(capfd, *command, "--json")
-    again = run_command(capfd, *command, "--json")
+    again = run_command(capfd, *command, "--overwrite", "--json")
 
     found = outcome.json
     assert [(r["round"], r["proposed"]) for r in found["rounds"]] == [(0, 0), (1, 5)]

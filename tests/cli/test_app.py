@@ -1,5 +1,6 @@
-"""The program as a whole: help, errors, exit codes."""
+"""The program as a whole: help, errors, exit codes, flags of version 0.1."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,16 +9,18 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
-from interstellar.cli.app import run
+from interstellar.cli.app import FORMER, app, describe_interruption, modernise, run, translate
 from tests.cli.run_command import run_command
 
 
-def test_help_needs_neither_torch_nor_arrow() -> None:
+def test_help_needs_neither_torch_nor_numpy_nor_arrow() -> None:
     code = (
         "import sys; from interstellar.cli.app import run;"
-        "run(['--help']); run(['data', '--help']); run(['train', '--help']);"
-        "print(sorted(m for m in ('torch', 'pyarrow', 'scipy', 'pooch') if m in sys.modules))"
+        "run(['--help']); run(['data', '--help']); run(['search', '--help']);"
+        "heavy = ('torch', 'numpy', 'pyarrow', 'scipy', 'pooch');"
+        "print(sorted(m for m in heavy if m in sys.modules))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -35,7 +38,6 @@ def test_help_needs_neither_torch_nor_arrow() -> None:
         (["data", "info", "geography-S1", "--split", "80/10/10"], "has splits of its own"),
         (["data", "info", "synthetic-alignment:entities=60", "--hops"], "is a pair of graphs"),
         (["data", "info", "synthetic:entitis=5"], "entitis"),
-        (["paths", "geography-S1", "--out", "x/y.npy"], "is not a folder"),
         (["paths", "geography-S1", "--out", "p.npy", "--length", "0"], "length is 0"),
         (["paths", "geography-S1", "--out", "p.npy", "--alpha", "0.5"], "depth_bias is 0.5"),
         (["paths", "geography-S1", "--out", "p.npy", "--alpha", "1"], "depth_bias is 1"),
@@ -65,12 +67,22 @@ def test_a_fault_of_the_user_is_one_line_exit_2_and_writes_nothing(
 
     outcome = run_command(capfd, *arguments)
 
-    assert outcome.code == 2
+    assert outcome.code == (1 if "is not a folder" in words else 2)
     assert outcome.out == ""
     assert outcome.err.startswith("error: ")
     assert outcome.err.count("\n") == 1
     assert words in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_exits_1_in_one_line(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    outcome = run_command(capfd, "paths", "geography-S1", "--out", tmp_path / "x" / "y.npy")
+
+    assert outcome.code == 1
+    assert f"error: {tmp_path / 'x'} is not a folder" in outcome.err
+    assert outcome.err.count("\n") == 1
 
 
 def test_a_gpu_that_is_not_there_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +109,81 @@ def test_ctrl_c_exits_130_whatever_it_becomes(
     assert run(["space"]) == 130
     assert capfd.readouterr().err == "error: interrupted.\n"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["align", "run", "--out", "p.tsv", "--iterate", "3"], "The rounds so far are kept"),
+        (["align", "run", "--out", "p.tsv", "--iterate=3"], "the same command goes on"),
+        (["align", "run", "--out", "p.tsv"], "interrupted."),
+        (["train", "x"], "--resume goes on"),
+    ],
+)
+def test_whoever_is_interrupted_reads_how_to_go_on(command: list[str], words: str) -> None:
+    assert words in describe_interruption(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "said"),
+    [
+        (["align", "run"], "Choose `top_k` or `one_to_one`.", "Choose --top-k or --one-to-one."),
+        (["predict", "run"], "`k` is 0, `object` is x", "-k is 0, --object is x"),
+        (["data", "info", "x"], "Give `split`.", "Give --split."),
+        (
+            ["predict", "run"],
+            "Use `interstellar align` or `json`",
+            "Use `interstellar align` or `json`",
+        ),
+        (["nonsense"], "Give `split`.", "Give `split`."),
+        (["search"], "Go on with `resume=True`.", "Go on with --resume."),
+        (["search"], "Try `strategy=random`.", "Try --strategy random."),
+        (["train", "x"], "Give `second` and `pairs`.", "Give --with and --pairs."),
+    ],
+)
+def test_arguments_in_messages_of_the_library_are_said_as_flags(
+    command: list[str], message: str, said: str
+) -> None:
+    assert translate(message, command) == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "geography-S1", "--lr", "1"], "Did you mean --learning-rate?"),
+        (["train", "geography-S1", "--learning-rat", "1"], "--learning-rate"),
+        (["search", "--n-trials", "3"], "Did you mean --trials?"),
+        (["space", "--lr", "1"], "No such option: --lr"),
+    ],
+)
+def test_a_flag_that_is_not_there_is_answered_with_the_one_that_is(
+    capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    outcome = run_command(capfd, *arguments)
+
+    assert outcome.code == 2
+    assert words in outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["data", "info", "nowhere.tsv"], ["space", "--nonsense"], ["space", "--subspace", "P9"]],
+)
+def test_with_json_an_error_is_an_object_too(
+    capfd: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    outcome = run_command(capfd, *arguments, "--json")
+
+    assert outcome.code == 2
+    assert outcome.err == f"error: {json.loads(outcome.out)['error']}\n"
+
+
+def test_names_in_errors_cannot_command_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    outcome = run_command(capfd, "data", "info", "no\x1b[31mwhere.tsv")
+
+    assert outcome.code == 2
+    assert "\x1b" not in outcome.err
+    assert r"no\x1b[31mwhere.tsv" in outcome.err
 
 
 def test_an_error_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +224,45 @@ def test_a_full_disk_is_reported_and_the_file_before_survives(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
+    assert done.stderr.startswith(f"error: {out} ")
     assert "Traceback" not in done.stderr
     assert out.read_text() == "before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("search x --faithful --out y", "search x --no-prune --out y"),
+        ("search x --select mrr", "search x --metric mrr"),
+        ("tune x --select=mrr --faithful", "tune x --metric=mrr --no-prune"),
+        ("align run --direction first", "align run --direction source"),
+        ("align run --direction=second", "align run --direction=target"),
+        ("export run --form tsv", "export run --format tsv"),
+        ("data convert a b --form rsn", "data convert a b --format rsn"),
+    ],
+)
+def test_a_former_flag_is_taken_for_the_one_of_today(before: str, now: str) -> None:
+    words, notes = modernise(before.split())
+
+    assert words == now.split()
+    assert notes
+    assert all("the old name goes in version 0.3." in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "line", ["train x --select mrr", "align run --direction both", "search x --formula y", ""]
+)
+def test_everything_else_stays_as_it_is(line: str) -> None:
+    assert modernise(line.split()) == (line.split(), [])
+
+
+@pytest.mark.parametrize("former", FORMER, ids=lambda former: f"{former.command} {former.before}")
+def test_what_a_flag_is_now_is_a_flag_of_its_command(former: object) -> None:
+    found = next(one for one in FORMER if one is former)
+    command = typer.main.get_command(app)
+    for word in found.command.split():
+        command = command.commands[word]  # type: ignore[attr-defined]
+
+    flags = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)}
+    assert found.now.split()[0] in flags

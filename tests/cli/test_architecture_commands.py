@@ -1,11 +1,16 @@
 """`interstellar space` and `interstellar show`."""
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
+from interstellar.cli.app import main
 from tests.cli.run_command import run_command
 
 Capture = pytest.CaptureFixture[str]
@@ -64,6 +69,42 @@ def test_show_draws_a_picture(capfd: Capture, tmp_path: Path) -> None:
     run_command(capfd, "show", DBP_WD, "--svg", svg)
 
     assert ET.parse(svg).getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_formulas_are_shown_on_terminals_of_any_encoding(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, flags: list[str]
+) -> None:
+    terminal = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(terminal, encoding, write_through=True))
+
+    with pytest.raises(SystemExit, match="0"):
+        main(["show", "ComplEx", *flags])
+
+    shown = terminal.getvalue()
+    if flags:
+        assert json.loads(shown)["formula"] == "O_r = s ⊗ r; v = O_r"
+    else:
+        assert shown.split()[:3] == [b"O_r", b"=", b"s_t"]
+
+
+def test_a_program_whose_output_is_ascii_shows_formulas_too() -> None:
+    command = [sys.executable, "-m", "interstellar", "show", "ComplEx"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+
+    shown = subprocess.run(command, env=environment, capture_output=True, check=False)
+
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert shown.stdout.split()[:3] == [b"O_r", b"=", b"s_t"]
+
+
+def test_a_name_that_is_no_text_is_reported_without_a_traceback(capfd: Capture) -> None:
+    outcome = run_command(capfd, "show", os.fsdecode(b"\xff\xfe.json"))
+
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""`interstellar data …`."""
+"""`interstellar data …` and `interstellar paths`."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.benchmark_sets import requires_set
@@ -94,7 +95,7 @@ def test_convert_writes_what_info_reads(capfd: Capture, tmp_path: Path) -> None:
     written = run_command(capfd, "data", "convert", "geography-S3", out, "--json").json
     again = run_command(capfd, "data", "convert", "geography-S3", out)
 
-    assert written == {"path": str(out), "form": "text"}
+    assert written == {"path": str(out), "form": "text", "format": "text"}
     assert sorted(path.name for path in out.iterdir()) == [
         "regions.txt",
         "test.txt",
@@ -111,7 +112,7 @@ def test_convert_goes_by_the_ending_and_says_what_is_lost(capfd: Capture, tmp_pa
         capfd, "data", "convert", "geography-S1", out, "--base", "http://a.example/", "--json"
     )
 
-    assert outcome.json == {"path": str(out), "form": "nt"}
+    assert outcome.json == {"path": str(out), "form": "nt", "format": "nt"}
     assert "note: RDF has no place for splits" in outcome.err
     assert "<http://a.example/france>" in out.read_text()
 
@@ -163,3 +164,135 @@ def test_dbp_wd_has_the_papers_counts(capfd: Capture) -> None:
         {"entities": 15_000, "relations": 144, "triplets": 40_159},
     ]
     assert [outcome[key] for key in ("seeds", "valid", "test")] == [4_500, 1_050, 9_450]
+
+
+def test_check_folds_faults_alike_but_lists_all_of_them_as_json(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / "g.tsv"
+    path.write_text("a\tr\tb\n" + "a\tr\n" * 500)
+
+    outcome = run_command(capfd, "data", "check", path)
+
+    assert outcome.code == 2
+    assert f"{path}: and 497 more like it" in outcome.out
+    assert len(outcome.out.splitlines()) < 10
+    listed = json.loads(run_command(capfd, "data", "check", path, "--json").out)
+    assert len(listed["faults"]) == 500
+
+
+def test_columns_can_be_named(capfd: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("from,type,to,weight\n" + "".join(f"e{i},r,e{i + 1},1\n" for i in range(9)))
+
+    counts = run_command(capfd, "data", "info", path, "--columns", "from,type,to", "--json").json
+
+    assert (counts["entities"], counts["relations"]) == (10, 1)
+
+
+def test_the_old_name_of_format_works_and_says_so(capfd: Capture, tmp_path: Path) -> None:
+    arguments = ("data", "convert", "geography-S1")
+
+    old = run_command(capfd, *arguments, tmp_path / "old", "--form", "openke")
+    new = run_command(capfd, *arguments, tmp_path / "new", "--format", "openke")
+
+    assert "--form is now --format" in old.err
+    assert "--form" not in new.err
+    assert (tmp_path / "old" / "train2id.txt").read_bytes() == (
+        tmp_path / "new" / "train2id.txt"
+    ).read_bytes()
+
+
+def test_paths_are_the_same_for_the_same_seed_in_every_form(capfd: Capture, tmp_path: Path) -> None:
+    outcomes = [
+        run_command(
+            capfd, "paths", "geography-S1", "--out", tmp_path / name, "--seed", seed, "--json"
+        ).json
+        for name, seed in (("a.npy", 1), ("b.parquet", 1), ("c.tsv", 1), ("d.npy", 2))
+    ]
+
+    hashes = [outcome["sha256"] for outcome in outcomes]
+    assert hashes[0] == hashes[1] == hashes[2] != hashes[3]
+    assert outcomes[0]["paths"] == 4 * 1108
+    assert outcomes[0]["steps"] == 3
+    assert np.load(tmp_path / "a.npy").shape == (4 * 1108, 7)
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.txt", "p.npy.gz"])
+def test_a_suffix_that_says_something_else_is_refused(
+    capfd: Capture, tmp_path: Path, name: str
+) -> None:
+    outcome = run_command(capfd, "paths", "geography-S1", "--out", tmp_path / name)
+
+    assert outcome.code == 2
+    assert ".tsv (names), .parquet" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_seed_decides_the_paths_and_not_what_is_held_out(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    """Training splits a file by a seed of its own, and its paths must be those shown here."""
+    file = tmp_path / "graph.tsv"
+    file.write_text("".join(f"e{i % 7}\tr\te{i % 11}\n" for i in range(77)))
+
+    sampled = []
+    for seed in (1, 2):
+        out = tmp_path / f"{seed}.npy"
+        outcome = run_command(capfd, "paths", file, "--out", out, "--seed", seed)
+        assert outcome.code == 0, outcome.err
+        sampled.append(np.load(out))
+
+    first, second = sampled
+    assert np.array_equal(first[:, :3], second[:, :3]), "every path begins with a triplet of train"
+    assert not np.array_equal(first, second)
+
+
+def test_names_of_both_graphs_stand_in_the_paths_of_a_pair(capfd: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "paths.tsv"
+
+    outcome = run_command(
+        capfd, "paths", "synthetic-alignment:entities=60", "--out", out, "--length", 2, "--json"
+    ).json
+
+    lines = out.read_text().splitlines()
+    assert len(lines) == outcome["paths"]
+    assert all(len(line.split("\t")) == 5 for line in lines)
+    assert any("^-1" in line for line in lines)
+
+
+def test_the_papers_rule_gives_other_paths(capfd: Capture, tmp_path: Path) -> None:
+    def sample(rule: str) -> str:
+        arguments = ("paths", "geography-S1", "--out", tmp_path / "p.npy", "--rule", rule, "--json")
+        sha256: str = run_command(capfd, *arguments).json["sha256"]
+        return sha256
+
+    assert sample("program") != sample("paper")
+
+
+@requires_set("entity-alignment/DBP-WD-normal")
+def test_dbp_wd_has_the_papers_number_of_paths(capfd: Capture, tmp_path: Path) -> None:
+    first, again = (
+        run_command(capfd, "paths", "DBP-WD", "--out", tmp_path / "paths.npy", "--json").json
+        for _ in range(2)
+    )
+
+    assert (first["paths"], first["steps"]) == (531_708, 7)
+    assert first["sha256"] == again["sha256"]
+
+
+@requires_set("link-prediction/WN18RR")
+def test_wn18rr_has_the_papers_number_of_paths(capfd: Capture, tmp_path: Path) -> None:
+    outcome = run_command(capfd, "paths", "WN18RR", "--out", tmp_path / "p.npy", "--json").json
+
+    assert (outcome["paths"], outcome["steps"]) == (347_340, 3)
+
+
+def test_the_seed_of_the_paths_does_not_change_the_split(capfd: Capture, tmp_path: Path) -> None:
+    data = tmp_path / "g.tsv"
+    data.write_text("".join(f"e{i}\tr{i * j % 3}\te{j}\n" for i in range(9) for j in range(9)))
+
+    outcome = run_command(capfd, "paths", data, "--out", tmp_path / "p.npy", "--seed", 5)
+
+    assert outcome.code == 0
+    assert "81 triplets were split 90/5/5 with seed 0" in outcome.err

@@ -1,5 +1,7 @@
 """`interstellar export`."""
 
+import os
+import threading
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -38,7 +40,7 @@ def test_one_table_can_be_chosen_and_a_person_is_told(
     out = tmp_path / "relations"
 
     said = run_command(
-        capfd, "export", trained, "--out", out, "--table", "relations", "--form", "word2vec"
+        capfd, "export", trained, "--out", out, "--table", "relations", "--format", "word2vec"
     )
 
     assert said.code == 0
@@ -49,10 +51,9 @@ def test_one_table_can_be_chosen_and_a_person_is_told(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--out", "v.npz"], "which is no form of embeddings"),
+        (["--out", "v.npz"], ", or give --format: parquet"),
         (["--out", "v.tsv", "--table", "cells"], "Choose subjects, objects, relations or all"),
-        (["--out", "v.tsv", "--form", "csv"], "form 'csv' is unknown"),
-        (["--out", "no/where.tsv"], "is not a folder"),
+        (["--out", "v.tsv", "--format", "json"], "--format 'json' is unknown. Choose parquet"),
     ],
 )
 def test_faults_of_the_user_write_nothing(
@@ -67,9 +68,68 @@ def test_faults_of_the_user_write_nothing(
 
     outcome = run_command(capfd, "export", trained, *flags)
 
-    assert outcome.code == 2
+    assert outcome.code == (1 if "is not a folder" in words else 2)
     assert words in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_said(capfd: Capture, trained: Path, tmp_path: Path) -> None:
+    outcome = run_command(capfd, "export", trained, "--out", tmp_path / "no" / "where.tsv")
+
+    assert outcome.code != 0
+    assert "is not a folder" in outcome.err
+
+
+def test_the_old_name_of_the_format_works_and_that_is_said(
+    capfd: Capture, trained: Path, tmp_path: Path
+) -> None:
+    said = run_command(capfd, "export", trained, "--out", tmp_path / "v", "--form", "tsv", "--json")
+
+    assert said.json["format"] == "tsv"
+    assert "--form is now --format" in said.err
+
+
+def test_a_file_that_exists_is_replaced_only_if_asked(
+    capfd: Capture, trained: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "v.tsv"
+    out.write_text("mine")
+
+    refused = run_command(capfd, "export", trained, "--out", out)
+    assert (refused.code, out.read_text()) == (2, "mine")
+    assert "--overwrite" in refused.err
+    assert run_command(capfd, "export", trained, "--out", out, "--overwrite").code == 0
+    assert out.read_text() != "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes on this system")
+def test_pipes_are_written_into(capfd: Capture, trained: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+
+    said = run_command(capfd, "export", trained, "--out", pipe, "--format", "tsv")
+    reader.join(timeout=30)
+
+    assert said.code == 0
+    assert read[0].startswith("name\tkind\t")
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="standard output has no name here")
+def test_standard_output_by_name_is_written_into(
+    capfd: Capture, trained: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "out"  # were a link replaced, this one could be spared
+    link.symlink_to("/dev/stdout")
+
+    said = run_command(capfd, "export", trained, "--out", link, "--format", "tsv")
+
+    assert said.code == 0
+    assert said.out.startswith("name\tkind\t")
+    assert link.is_symlink()
 
 
 def test_what_is_no_run_is_refused(capfd: Capture, tmp_path: Path) -> None:

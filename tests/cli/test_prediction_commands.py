@@ -2,25 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from interstellar.cli.app import run as run_program
 from tests.cli.run_command import Outcome, run_command
 
 SMALL = ("--dim", 8, "--batch-size", 256, "--epochs", 3)
 TAB_NAME, LONG_NAME = "a\tb\nc", "long" * 2500
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 def train(out: Path, *arguments: object) -> Path:
@@ -75,7 +65,7 @@ def test_the_folder_of_a_search_is_refused_with_what_to_do(
 
     assert outcome.code == 2
     assert "is the run of a search" in outcome.err
-    assert "--then-train" in outcome.err
+    assert "train with this run as the architecture" in outcome.err
 
 
 def test_missing_objects_are_answered_by_name(
@@ -124,7 +114,7 @@ def test_reasons_are_paths_in_words(capfd: pytest.CaptureFixture[str], geography
     told = run_command(capfd, *asked, "--with-known", "-k", 200)
     found = run_command(capfd, *asked, "--with-known", "-k", 200, "--json").json
 
-    assert "paths lead to it" in told.out
+    assert "paths that lead to it" in told.out
     [asia] = [answer for answer in found["answers"] if answer["entity"] == "asia"]
     assert found["reads_path"] is True
     assert asia["all_paths_found"] is True
@@ -141,7 +131,7 @@ def test_a_person_reads_a_table(capfd: pytest.CaptureFixture[str], geography: Pa
     outcome = run_command(capfd, *asked)
 
     lines = outcome.out.splitlines()
-    assert lines[0].split() == ["rank", "entity", "score", "probability"]
+    assert lines[0].split() == ["rank", "entity", "logit", "probability"]
     assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
 
 
@@ -153,7 +143,7 @@ def test_a_file_of_queries_is_answered_and_its_faults_listed(
     asked = ("predict", geography, "--queries", queries, "--out", out, "-k", 3)
 
     told = run_command(capfd, *asked)
-    found = run_command(capfd, *asked, "--json").json
+    found = run_command(capfd, *asked, "--overwrite", "--json").json
 
     assert told.code == 0
     assert f"left out: {queries}:2: " in told.err
@@ -163,6 +153,35 @@ def test_a_file_of_queries_is_answered_and_its_faults_listed(
     lines = out.read_text().splitlines()
     assert lines[0] == "subject\trelation\tobject\trank\tscore\tprobability\tknown"
     assert len(lines) == 7
+
+
+def test_without_a_file_to_write_the_answers_are_printed(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries, out = tmp_path / "q.tsv", tmp_path / "a.tsv"
+    queries.write_text("france\tneighbor\nfrnace\tneighbor\n")
+    asked = ("predict", geography, "--queries", queries, "-k", 3)
+
+    printed = run_command(capfd, *asked)
+    run_command(capfd, *asked, "--out", out)
+
+    assert printed.code == 0
+    assert printed.out == out.read_text()
+    assert f"left out: {queries}:2: " in printed.err
+    assert "1 queries answered, 1 left out" in printed.err
+
+
+def test_a_file_that_exists_is_replaced_only_if_asked(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries, out = tmp_path / "q.tsv", tmp_path / "a.tsv"
+    queries.write_text("france\tneighbor\n")
+    out.write_text("mine")
+
+    outcome = run_command(capfd, "predict", geography, "--queries", queries, "--out", out)
+
+    assert_refused(outcome, f"{out} exists", "--overwrite")
+    assert out.read_text() == "mine"
 
 
 def test_a_file_gives_the_answers_of_single_queries(
@@ -207,7 +226,8 @@ def test_a_file_gives_the_answers_of_single_queries(
             ("--subject", "france", "--object", "spain", "--relation", "neighbor"),
             ("one of the two",),
         ),
-        (("--queries", "q.tsv"), ("Give both",)),
+        (("--subject", "france", "--relation", "neighbor", "--out", "a.tsv"), ("Leave it out",)),
+        (("--subject", "fr\udcffance", "--relation", "neighbor"), ("half a character",)),
         (("--queries", "no.tsv", "--out", "a.tsv"), ("no.tsv does not exist",)),
         (("--queries", "q.tsv", "--out", "a.tsv", "--explain"), ("--explain",)),
         (("--subject", "france", "--relation", "neighbor", "-k", 0), ("-k",)),
@@ -220,6 +240,16 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     words: tuple[str, ...],
 ) -> None:
     assert_refused(run_command(capfd, "predict", geography, *arguments), *words)
+
+
+def test_answers_are_not_printed_into_the_json_object(
+    capfd: pytest.CaptureFixture[str], geography: Path
+) -> None:
+    outcome = run_command(capfd, "predict", geography, "--queries", "q.tsv", "--json")
+
+    assert outcome.code == 2
+    assert "Give --out FILE" in outcome.err
+    assert "Give --out FILE" in json.loads(outcome.out)["error"]
 
 
 def test_an_empty_file_of_queries_is_refused(
@@ -247,7 +277,7 @@ def test_a_run_that_never_finished_says_what_to_do(
         capfd, "predict", unfinished, "--subject", "france", "--relation", "neighbor"
     )
 
-    assert_refused(outcome, "has not finished training", "--resume")
+    assert_refused(outcome, "has not finished training", "Resume it")
 
 
 def test_an_alignment_is_refused(capfd: pytest.CaptureFixture[str], alignment: Path) -> None:

@@ -1,11 +1,12 @@
-"""`train` and `evaluate` as a user meets them: results, refusals, signals, kills, full disks."""
+"""`train`, `evaluate` and `update` as a user meets them: results, refusals, kills, full disks."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,16 @@ import torch
 
 from interstellar.cli.app import run
 from tests.cli.run_command import run_command
+from tests.tiny_graphs import write_openke_folder, write_rows
 
 SMALL = ("--dim", 16, "--batch-size", 256, "--epochs", 4, "--dropout", 0.2)
 GEOGRAPHY = ("train", "geography-S1", "--architecture", "ComplEx", *SMALL)
+MORE = [("atlantis", "neighbor", "france"), ("atlantis", "discovered by", "plato")]
 ALIGNMENT = ("train", "synthetic-alignment:entities=60", "--architecture", "RSN", *SMALL)
 
 SLOW_PROGRAM = """
 import sys, time
-from interstellar.tasks import training_run
+from interstellar.runs import training_run
 from interstellar.training.step import TrainingStep
 from interstellar.cli.app import main
 
@@ -30,7 +33,7 @@ compute = TrainingStep.compute
 def compute_slowly(step):
     compute(step)
     print("step", flush=True)
-    time.sleep(0.02)
+    time.sleep(0.01)
 
 TrainingStep.compute = compute_slowly
 main(sys.argv[1:])
@@ -38,7 +41,7 @@ main(sys.argv[1:])
 
 FULL_DISK_PROGRAM = """
 import resource, signal, sys
-from interstellar.tasks import training_run
+from interstellar.runs import training_run
 from interstellar.cli.app import main
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -55,23 +58,26 @@ main(sys.argv[1:])
 """
 
 
-@pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
-    """One thread, so that results are the same to the last bit; signals as before."""
-    n_before, handler = torch.get_num_threads(), signal.getsignal(signal.SIGTERM)
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
-    signal.signal(signal.SIGTERM, handler)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed."""
     out = tmp_path_factory.mktemp("finished") / "run"
-    torch.set_num_threads(1)
     assert run([str(argument) for argument in (*GEOGRAPHY, "--out", out)]) == 0
     return out
+
+
+@pytest.fixture(scope="module")
+def aligned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of an alignment."""
+    out = tmp_path_factory.mktemp("aligned") / "run"
+    assert run([str(argument) for argument in (*ALIGNMENT, "--out", out)]) == 0
+    return out
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> Path:
+    """New triplets with two new entities and a new relation."""
+    return write_rows(tmp_path / "more.tsv", MORE)
 
 
 def start(arguments: list[object], program: str) -> subprocess.Popen[str]:
@@ -121,19 +127,16 @@ def test_without_json_a_person_reads_epochs_and_metrics(
 
     assert outcome.code == 0
     assert "epoch 4: loss" in outcome.err
-    assert "best_epoch" in outcome.out
-    assert "auc_pr" in outcome.out
+    assert re.search(r"^time +\d+\.\d s, [\d.]+ ms a step$", outcome.out, re.MULTILINE)
+    assert re.search(r"^test +mrr 0\.\d{3}, .*auc_pr 0\.\d{3}$", outcome.out, re.MULTILINE)
 
 
 def test_alignment_is_evaluated_with_any_decoding_and_candidates(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
+    capfd: pytest.CaptureFixture[str], aligned: Path
 ) -> None:
-    out = tmp_path / "run"
-    run_command(capfd, *ALIGNMENT, "--out", out)
-
     found = {
         (decode, candidates): run_command(
-            capfd, "evaluate", out, "--decode", decode, "--candidates", candidates, "--json"
+            capfd, "evaluate", aligned, "--decode", decode, "--candidates", candidates, "--json"
         ).json["metrics"]["mean_rank"]
         for decode in ("cosine", "csls", "sinkhorn")
         for candidates in ("reference", "all")
@@ -144,14 +147,11 @@ def test_alignment_is_evaluated_with_any_decoding_and_candidates(
 
 
 def test_one_to_one_decodings_report_hits_alone_and_all_decodings_stand_side_by_side(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
+    capfd: pytest.CaptureFixture[str], aligned: Path
 ) -> None:
-    out = tmp_path / "run"
-    run_command(capfd, *ALIGNMENT, "--out", out)
-
-    stable = run_command(capfd, "evaluate", out, "--decode", "stable", "--json").json
-    every = run_command(capfd, "evaluate", out, "--decode", "all", "--json").json["decodings"]
-    table = run_command(capfd, "evaluate", out, "--decode", "all")
+    stable = run_command(capfd, "evaluate", aligned, "--decode", "stable", "--json").json
+    every = run_command(capfd, "evaluate", aligned, "--decode", "all", "--json").json["decodings"]
+    table = run_command(capfd, "evaluate", aligned, "--decode", "all")
 
     assert stable["metrics"] == every["stable"]["reference"]
     assert set(stable["metrics"]) == {"hits@1", "n"}
@@ -170,7 +170,21 @@ def test_a_finished_run_resumed_gives_the_same_result(
     assert "epoch" not in first.err
 
 
-@pytest.mark.parametrize("n_steps", [4, 29, 60])
+def test_a_finished_run_is_trained_on_for_more_epochs_as_if_it_had_been_asked_for(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path
+) -> None:
+    out = copy_run(finished, tmp_path)
+    longer = (*GEOGRAPHY, "--epochs", 6)
+
+    prolonged = run_command(capfd, *longer, "--out", out, "--resume", "--json")
+    whole = run_command(capfd, *longer, "--out", tmp_path / "whole", "--json")
+
+    assert "epoch 4:" not in prolonged.err
+    assert prolonged.json["epochs"] == whole.json["epochs"] == 6
+    assert weights_of(out) == weights_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("n_steps", [4, 60])
 def test_a_run_killed_in_mid_epoch_and_resumed_is_the_run_that_was_not(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, finished: Path, n_steps: int
 ) -> None:
@@ -214,7 +228,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_traceback(
     resumed = run_command(capfd, *GEOGRAPHY, "--out", out, "--resume")
 
     assert process.returncode == 1
-    assert "error: " in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith(f"error: {out / 'checkpoints'}")
     assert "Traceback" not in err
     assert kept == ["epoch-000001.safetensors", "epoch-000002.safetensors"]
     assert resumed.code == 0
@@ -276,7 +290,7 @@ def test_a_folder_that_exists_is_never_trained_into(
     outcome = run_command(capfd, *GEOGRAPHY, "--out", finished)
 
     assert outcome.code == 2
-    assert "--resume" in outcome.err
+    assert "exists, and a run never overwrites another." in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -347,7 +361,7 @@ def test_evaluating_an_unfinished_run_is_refused_with_advice(
     outcome = run_command(capfd, "evaluate", out)
 
     assert outcome.code == 2
-    assert "--resume" in outcome.err
+    assert "has not finished training. Resume it" in outcome.err
 
 
 @pytest.mark.parametrize("place", [100, 9, -3, None], ids=["cut", "header", "number", "gone"])
@@ -406,6 +420,162 @@ def test_a_finished_run_is_not_the_result_of_other_data(
 
     assert outcome.code == 2
     assert "was begun with other data: graph_sha256" in outcome.err
+
+
+def test_an_update_says_its_result_and_what_was_taken_in(
+    capfd: pytest.CaptureFixture[str], finished: Path, more: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "new"
+
+    done = run_command(capfd, "update", finished, more, "--out", out, "--epochs", 2, "--json").json
+
+    assert done.keys() >= {"metrics", "best_epoch", "epochs", "seconds", "step_ms", "device"}
+    assert (done["added"], done["new_entities"], done["new_relations"]) == (2, 2, 1)
+    assert done["without_triplets"] == []
+    assert done["epochs"] == 2
+    assert done["continued_from"]["weights_sha256"] == old_weights(finished)
+
+
+def old_weights(out: Path) -> object:
+    return json.loads((out / "result.json").read_text())["weights_sha256"]
+
+
+def test_an_updated_run_works_with_every_command_that_takes_a_run(
+    capfd: pytest.CaptureFixture[str], finished: Path, more: Path, tmp_path: Path
+) -> None:
+    new = tmp_path / "new"
+    run_command(capfd, "update", finished, more, "--out", new, "--epochs", 1)
+
+    for arguments in (
+        ("evaluate", new),
+        ("predict", new, "--subject", "atlantis", "--relation", "discovered by", "-k", 3),
+        ("export", new, "--out", tmp_path / "vectors.tsv"),
+        ("update", new, new_facts(tmp_path), "--epochs", 1, "--out", tmp_path / "newer"),
+    ):
+        assert run_command(capfd, *arguments, "--json").json
+    assert "atlantis" in (tmp_path / "vectors.tsv").read_text()
+
+
+def new_facts(folder: Path) -> Path:
+    return write_rows(folder / "newer.tsv", [("lemuria", "neighbor", "atlantis")])
+
+
+def test_an_updated_alignment_aligns(
+    capfd: pytest.CaptureFixture[str], aligned: Path, more: Path, tmp_path: Path
+) -> None:
+    new = tmp_path / "new"
+    flags = ("--graph", "second", "--epochs", 1, "--json")
+
+    done = run_command(capfd, "update", aligned, more, "--out", new, *flags).json
+    pairs = run_command(capfd, "align", new, "--out", tmp_path / "pairs.tsv", "--json").json
+
+    assert done["new_entities"] == 3
+    assert pairs["pairs"] > 0
+
+
+def test_entities_without_triplets_are_named_and_get_no_embedding(
+    capfd: pytest.CaptureFixture[str], finished: Path, tmp_path: Path
+) -> None:
+    folder = write_openke_folder(tmp_path / "more")
+    (folder / "entity2id.txt").write_text("4\nann\t0\nbob\t1\ncid\t2\nnobody\t3\n")
+    new = tmp_path / "new"
+
+    done = run_command(capfd, "update", finished, folder, "--out", new, "--epochs", 1, "--json")
+    shown = run_command(capfd, "update", finished, folder, "--out", new, "--epochs", 1, "--resume")
+
+    assert done.json["without_triplets"] == ["nobody"]
+    assert 'no triplet names "nobody"' in shown.err
+    assert "2 of valid and test are left out" in done.err
+    names = (new / "names" / "entities.jsonl").read_text()
+    assert '"ann"' in names
+    assert '"nobody"' not in names
+
+
+def test_a_killed_update_resumes_to_the_same_weights(
+    capfd: pytest.CaptureFixture[str], finished: Path, more: Path, tmp_path: Path
+) -> None:
+    flags = ("--epochs", 3, "--json")
+    whole = run_command(capfd, "update", finished, more, "--out", tmp_path / "whole", *flags).json
+    new = tmp_path / "new"
+    command: list[object] = ["update", finished, more, "--out", new, *flags]
+    disturb(command, signal.SIGKILL, n_steps=20)
+
+    resumed = run_command(capfd, *command, "--resume").json
+
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["metrics"] == whole["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "known.tsv"),
+        ([("a", "r"), ("b",)], "1 more"),
+        ([("france", "neighbor", "spain")], "holds nothing new: 1 of its triplets are known"),
+    ],
+)
+def test_facts_that_cannot_be_used_are_refused_and_nothing_is_written(
+    capfd: pytest.CaptureFixture[str],
+    finished: Path,
+    tmp_path: Path,
+    rows: list[tuple[str, ...]],
+    words: str,
+) -> None:
+    file = write_rows(tmp_path / "known.tsv", rows)
+
+    done = run_command(capfd, "update", finished, file, "--out", tmp_path / "new")
+
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_flags_of_update_that_do_not_fit_the_run_are_refused(
+    capfd: pytest.CaptureFixture[str], finished: Path, aligned: Path, more: Path, tmp_path: Path
+) -> None:
+    out = ("--out", tmp_path / "new")
+
+    for run_folder, flags, words in (
+        (finished, ("--graph", "first"), "link prediction, which has one graph"),
+        (finished, ("--pairs", more), "link prediction, which has one graph"),
+        (aligned, ("--graph", "third"), "graph 'third' is unknown. Choose first or second"),
+        (aligned, ("--pairs", tmp_path / "no.tsv"), "no.tsv: does not exist"),
+        (finished, ("--epochs", 0), "max_epochs is 0"),
+        (tmp_path, (), "is no run"),
+    ):
+        done = run_command(capfd, "update", run_folder, more, *out, *flags)
+
+        assert done.code == 2, flags
+        assert words in done.err, flags
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_update_into_an_existing_folder_or_with_other_facts_is_refused(
+    capfd: pytest.CaptureFixture[str], finished: Path, more: Path, tmp_path: Path
+) -> None:
+    command = ("update", finished, more, "--out", tmp_path / "new", "--epochs", 1)
+    assert run_command(capfd, *command).code == 0
+
+    existing = run_command(capfd, *command)
+    write_rows(more, [("mu", "neighbor", "france")])
+    other = run_command(capfd, *command, "--resume")
+
+    assert (existing.code, other.code) == (2, 2)
+    assert "exists, and a run never overwrites another" in existing.err
+    assert "was begun otherwise: it has `graph_sha256" in other.err
+
+
+def test_a_search_cannot_be_updated(
+    capfd: pytest.CaptureFixture[str], more: Path, tmp_path: Path
+) -> None:
+    found = tmp_path / "search"
+    flags = ("--strategy", "random", "--trials", 1, "--dim", 4, "--epochs", 1)
+    assert run_command(capfd, "search", "geography-S1", "--out", found, *flags).code == 0
+
+    done = run_command(capfd, "update", found, more, "--out", tmp_path / "new")
+
+    assert done.code == 2
+    assert "is the run of a search" in done.err
 
 
 def copy_run(run: Path, folder: Path) -> Path:

@@ -17,9 +17,9 @@ def facts(graph: AnyGraph) -> list[set[tuple[str, ...]]]:
             names(part, graph.entities, graph.relations)
             for part in (graph.train, graph.valid, graph.test)
         ]
-    sides = [names(s.triplets, s.entities, s.relations) for s in (graph.first, graph.second)]
+    sides = [names(s.triplets, s.entities, s.relations) for s in (graph.source, graph.target)]
     pairs: list[set[tuple[str, ...]]] = [
-        {(graph.first.entities.name(a), graph.second.entities.name(b)) for a, b in part}
-        for part in (graph.seeds, graph.valid, graph.test)
+        {(graph.source.entities.name(a), graph.target.entities.name(b)) for a, b in part}
+        for part in (graph.train, graph.valid, graph.test)
     ]
     return sides + pairs

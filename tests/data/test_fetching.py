@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from interstellar.data.catalogue import data_root, is_available, require_set
+from interstellar.data.catalogue import NamedSet, SetFile, data_root, is_available, require_set
 from interstellar.data.fetching import Patience, fetch
-from interstellar.data.named_set import NamedSet, SetFile, Task
+from interstellar.data.graph import Task
 from interstellar.errors import FetchError
 from tests.data.loopback_server import Answer, serve
 
@@ -289,9 +289,7 @@ def small_set() -> NamedSet:
         name="small",
         task=Task.ENTITY_ALIGNMENT,
         folder="small/set",
-        description="for tests",
         source="this file",
-        licence="MIT",
         files=tuple(set_file(name) for name in FINISHED),
     )
 

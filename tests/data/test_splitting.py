@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.data.splitting import TRIPLET_SPLIT, Split, split_pairs, split_triplets
+from interstellar.data.splitting import (
+    TRIPLET_SPLIT,
+    SplitShares,
+    parse_split,
+    split_pairs,
+    split_triplets,
+)
 from interstellar.data.triplets import distinct_triplets
 from interstellar.errors import SettingsError
 
@@ -48,14 +54,29 @@ def test_shares_are_kept_and_the_seed_decides() -> None:
 def test_ten_pairs_leave_one_for_validation_and_one_for_the_test() -> None:
     pairs = np.stack([np.arange(10), np.arange(10)], axis=1).astype(np.int32)
 
-    seeds, valid, test = split_pairs(pairs, Split(train=0.8, valid=0.1, test=0.1), seed=0)
+    seeds, valid, test = split_pairs(pairs, SplitShares(train=0.8, valid=0.1, test=0.1), seed=0)
 
     assert [len(seeds), len(valid), len(test)] == [8, 1, 1]
 
 
-@pytest.mark.parametrize("shares", [(0.5, 0.2, 0.2), (0, 0.5, 0.5), (1.2, -0.1, -0.1)])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        (0.5, 0.2, 0.2),
+        (0, 0.5, 0.5),
+        (1.2, -0.1, -0.1),
+        (float("nan"), 0.5, 0.5),
+        (float("inf"), 0, 0),
+    ],
+)
 def test_shares_that_do_not_add_up_are_refused(shares: tuple[float, float, float]) -> None:
     train, valid, test = shares
 
-    with pytest.raises(SettingsError, match="does not add up to 1"):
-        Split(train=train, valid=valid, test=test)
+    with pytest.raises(SettingsError, match="add up to 100 %"):
+        SplitShares(train=train, valid=valid, test=test)
+
+
+@pytest.mark.parametrize("text", ["nan/1/1", "inf/1/1", "1e999/5/5", "90/5", "a/b/c"])
+def test_shares_that_are_no_numbers_are_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="is not three numbers"):
+        parse_split(text)

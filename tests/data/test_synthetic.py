@@ -18,6 +18,7 @@ from interstellar.data.synthetic_settings import (
     SyntheticSettings,
     parse_settings,
     planted_rules,
+    refuse_too_large,
 )
 from interstellar.data.triplets import Triplets
 from interstellar.errors import DataError, SettingsError
@@ -196,8 +197,8 @@ def test_arrays_are_int32() -> None:
     graph = synthetic_graph(SMALL)
     pair = synthetic_pair(SMALL)
 
-    arrays = [graph.train, graph.valid, graph.test, pair.first.triplets, pair.second.triplets]
-    arrays += [pair.seeds, pair.valid, pair.test]
+    arrays = [graph.train, graph.valid, graph.test, pair.source.triplets, pair.target.triplets]
+    arrays += [pair.train, pair.valid, pair.test]
 
     assert {array.dtype for array in arrays} == {np.dtype(np.int32)}
 
@@ -214,16 +215,16 @@ def test_a_large_graph_is_made_quickly() -> None:
 def test_a_pair_divides_its_pairs_as_the_paper_does() -> None:
     pair = synthetic_pair(SyntheticSettings(entities=15_000))
 
-    assert (len(pair.seeds), len(pair.valid), len(pair.test)) == (4500, 1050, 9450)
+    assert (len(pair.train), len(pair.valid), len(pair.test)) == (4500, 1050, 9450)
 
 
 def test_a_pair_matches_every_entity_once() -> None:
     pair = synthetic_pair(SMALL)
 
-    pairs = np.concatenate([pair.seeds, pair.valid, pair.test])
+    pairs = np.concatenate([pair.train, pair.valid, pair.test])
 
     assert sorted(pairs[:, 0]) == sorted(pairs[:, 1]) == list(range(300))
-    for graph in (pair.first, pair.second):
+    for graph in (pair.source, pair.target):
         assert len(np.unique(graph.triplets[:, [0, 2]])) == 300
         assert len(np.unique(graph.triplets, axis=0)) == len(graph.triplets)
 
@@ -231,23 +232,23 @@ def test_a_pair_matches_every_entity_once() -> None:
 def test_neither_numbers_nor_names_nor_order_give_the_partners_away() -> None:
     pair = synthetic_pair(SyntheticSettings(entities=1000))
 
-    pairs = np.concatenate([pair.seeds, pair.valid, pair.test])
+    pairs = np.concatenate([pair.train, pair.valid, pair.test])
 
     assert abs(np.corrcoef(pairs[:, 0], pairs[:, 1])[0, 1]) < 0.15
     assert np.count_nonzero(pairs[:, 0] == pairs[:, 1]) < 10
     assert abs(np.corrcoef(pairs[:, 0], np.arange(1000))[0, 1]) < 0.15
-    assert not set(pair.first.entities.to_list()) & set(pair.second.entities.to_list())
-    assert not set(pair.first.relations.to_list()) & set(pair.second.relations.to_list())
+    assert not set(pair.source.entities.to_list()) & set(pair.target.entities.to_list())
+    assert not set(pair.source.relations.to_list()) & set(pair.target.relations.to_list())
 
 
 def test_the_two_views_share_some_triplets_but_not_all() -> None:
     pair = synthetic_pair(SMALL)
     partner = np.empty(300, dtype=np.int32)
-    pairs = np.concatenate([pair.seeds, pair.valid, pair.test])
+    pairs = np.concatenate([pair.train, pair.valid, pair.test])
     partner[pairs[:, 0]] = pairs[:, 1]
 
-    links = {(partner[s], partner[o]) for s, _, o in pair.first.triplets}
-    other_links = {(s, o) for s, _, o in pair.second.triplets}
+    links = {(partner[s], partner[o]) for s, _, o in pair.source.triplets}
+    other_links = {(s, o) for s, _, o in pair.target.triplets}
 
     assert 0.5 < len(links & other_links) / len(links) < 0.9
 
@@ -255,9 +256,9 @@ def test_the_two_views_share_some_triplets_but_not_all() -> None:
 def test_the_same_seed_gives_the_same_pair() -> None:
     pair, again = synthetic_pair(SMALL), synthetic_pair(SMALL)
 
-    assert np.array_equal(pair.first.triplets, again.first.triplets)
-    assert np.array_equal(pair.second.triplets, again.second.triplets)
-    assert np.array_equal(pair.seeds, again.seeds)
+    assert np.array_equal(pair.source.triplets, again.source.triplets)
+    assert np.array_equal(pair.target.triplets, again.target.triplets)
+    assert np.array_equal(pair.train, again.train)
 
 
 def test_a_name_with_settings_gives_a_graph_or_a_pair() -> None:
@@ -267,7 +268,7 @@ def test_a_name_with_settings_gives_a_graph_or_a_pair() -> None:
     assert isinstance(graph, KnowledgeGraph)
     assert len(graph.entities) == 200
     assert isinstance(pair, GraphPair)
-    assert len(pair.second.entities) == 100
+    assert len(pair.target.entities) == 100
 
 
 def test_a_bare_name_gives_the_default_graph() -> None:
@@ -375,3 +376,11 @@ def rewired(triplets: Triplets) -> Triplets:
     rows = triplets.copy()
     rows[:, 2] = np.random.default_rng(0).permutation(rows[:, 2])
     return rows
+
+
+def test_a_graph_larger_than_the_memory_is_refused_with_both_sizes() -> None:
+    settings = SyntheticSettings(entities=50_000_000)
+
+    with pytest.raises(SettingsError, match=r"at least 8\.\d GB of memory.*has 4\.0 GB"):
+        refuse_too_large(settings, 4_000_000_000)
+    refuse_too_large(settings, 16_000_000_000)

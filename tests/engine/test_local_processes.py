@@ -1,6 +1,7 @@
 """Work done by several processes: none of it is lost when one of them dies."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,31 +13,54 @@ from pathlib import Path
 import pytest
 
 from interstellar.engine.engine import BuildWorkbench, Done, Plain
-from interstellar.engine.local_processes import MAX_TRIES, LocalProcesses
+from interstellar.engine.local_processes import (
+    MAX_TRIES,
+    LocalProcesses,
+    count_cores,
+    limit_workers,
+)
 from interstellar.errors import InterstellarError
 from tests.engine.workbenches import (
+    build_counting_threads,
     build_doubling,
     build_faulty,
     build_mortal,
     build_refusing,
+    build_reporting,
+    build_talking,
     build_waiting,
 )
+
+ROOT = Path(__file__).parents[2]
 
 ABANDONED_PROGRAM = """
 import sys, time
 from interstellar.engine.local_processes import LocalProcesses
-from tests.engine.workbenches import build_waiting
+from tests.engine import workbenches
 
-if __name__ == "__main__":
-    engine = LocalProcesses(build_waiting, {"folder": sys.argv[1]}, ["cpu", "cpu"])
-    engine.start(0, {"x": 0})
-    time.sleep(600)
+engine = LocalProcesses(getattr(workbenches, sys.argv[2]), {"folder": sys.argv[1]}, ["cpu"])
+engine.start(0, {"x": 0})
+time.sleep(600)
+"""
+
+UNGUARDED_PROGRAM = """
+print("begun")
+from interstellar.engine.local_processes import LocalProcesses
+from tests.engine.workbenches import build_doubling
+
+engine = LocalProcesses(build_doubling, {}, ["cpu", "cpu"])
+for number in range(2):
+    engine.start(number, {"x": number})
+print(sorted(done.outcome["doubled"] for _ in range(2) for done in engine.wait()))
+engine.close()
 """
 
 
 @contextmanager
-def opened(build: BuildWorkbench, told: Plain, devices: Sequence[str]) -> Iterator[LocalProcesses]:
-    engine = LocalProcesses(build, told, devices)
+def opened(
+    build: BuildWorkbench, told: Plain, devices: Sequence[str], n_pieces: int | None = None
+) -> Iterator[LocalProcesses]:
+    engine = LocalProcesses(build, told, devices, n_pieces)
     try:
         yield engine
     finally:
@@ -78,7 +102,30 @@ def test_work_is_spread_over_workers_that_are_built_once() -> None:
     assert all(outcome["told"] == told for outcome in outcomes)
     assert len({outcome["pid"] for outcome in outcomes} | {os.getpid()}) == 3
     assert [outcome["nth"] for outcome in outcomes] == [1, 1, 2]
-    assert {outcome["threads"] for outcome in outcomes} == {max(1, (os.cpu_count() or 1) // 2)}
+
+
+def test_who_waits_is_told_how_far_the_pieces_are() -> None:
+    told: list[tuple[int, int, int]] = []
+
+    with opened(build_reporting, {}, ["cpu"]) as engine:
+        engine.start(4, {"number": 4})
+        done = engine.wait(on_progress=lambda *progress: told.append(progress))
+
+    assert done == [Done(4, {})]
+    assert told == [(4, 1, 2), (4, 2, 2)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_workers_share_the_cores_evenly_whatever_threads_we_use_ourselves(
+    n_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    n_cores = count_cores()
+
+    with opened(build_counting_threads, {}, ["cpu"] * n_workers) as engine:
+        engine.start(0, {})
+
+        assert engine.wait() == [Done(0, {"threads": max(1, n_cores // n_workers)})]
 
 
 def test_each_worker_has_the_device_that_it_was_given() -> None:
@@ -150,17 +197,118 @@ def test_a_workbench_that_cannot_be_built_ends_the_work_with_its_error(is_input:
     assert words in str(refusal.value)
 
 
-def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:
-    """They hold its standard output, which therefore ends only with the last of them."""
+@pytest.mark.parametrize("build", ["build_waiting", "build_importing"])
+def test_workers_at_work_or_importing_end_with_the_process_that_started_them(
+    tmp_path: Path, build: str
+) -> None:
+    """They hold its standard error, which therefore ends only with the last of them."""
     with subprocess.Popen(
-        [sys.executable, "-c", ABANDONED_PROGRAM, str(tmp_path)],
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", ABANDONED_PROGRAM, str(tmp_path), build],
+        cwd=ROOT,
         stderr=subprocess.PIPE,
     ) as process:
         wait_for_file(tmp_path, "piece-0.*")
 
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=10)
 
     assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_program_without_a_guard_or_a_file_is_not_run_again_by_its_workers(
+    tmp_path: Path, is_file: bool
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(UNGUARDED_PROGRAM)
+
+    done = subprocess.run(
+        [sys.executable, str(program) if is_file else "-"],
+        input="" if is_file else UNGUARDED_PROGRAM,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert done.stdout.splitlines() == ["begun", "[0, 2]"]
+
+
+def test_what_a_workbench_prints_and_reads_does_not_disturb_the_work() -> None:
+    with opened(build_talking, {}, ["cpu"]) as engine:
+        engine.start(0, {"x": 1})
+
+        assert engine.wait() == [Done(0, {"read": ""})]
+
+
+def test_a_worker_that_hangs_is_ended_at_the_deadline_and_the_next_piece_is_done(
+    tmp_path: Path,
+) -> None:
+    with opened(build_waiting, {"folder": str(tmp_path)}, ["cpu"]) as engine:
+        engine.start(0, {"x": 0})
+        hung = wait_for_file(tmp_path, "piece-0.*")
+        os.kill(hung, signal.SIGSTOP)
+
+        late = engine.wait(time.monotonic() + 0.1)
+
+        assert [(done.number, done.outcome, done.is_late) for done in late] == [(0, None, True)]
+        with pytest.raises(ProcessLookupError):
+            os.kill(hung, 0)
+        (tmp_path / "go").touch()
+        engine.start(1, {"x": 1})
+        assert engine.wait(time.monotonic() + 60) == [Done(1, {"doubled": 2})]
+
+
+@pytest.mark.parametrize(
+    ("n_asked", "n_pieces", "n_cores", "n_used"),
+    [(1000, 1, 8, 1), (1000, None, 8, 8), (1000, 5, 8, 5), (3, 9, 8, 3), (4, 0, 8, 1)],
+)
+def test_no_more_workers_are_used_than_there_are_pieces_or_cores(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    n_asked: int,
+    n_pieces: int | None,
+    n_cores: int,
+    n_used: int,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: n_cores)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n_cores)), raising=False)
+
+    with opened(build_doubling, {}, ["cpu"] * n_asked, n_pieces) as engine:
+        assert engine.n_free == n_used
+
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [f"{n_used} workers are used, not {n_asked}" in words for words in said] == (
+        [True] if n_used < n_asked else []
+    )
+
+
+def test_every_card_has_a_worker_however_few_cores_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+    assert limit_workers(["cuda:0", "cuda:1", "cuda:0"], 9) == ["cuda:0", "cuda:1"]
+
+
+def test_a_worker_is_started_only_for_a_piece_of_work(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with opened(build_doubling, {}, ["cuda:0", "cuda:1"]) as engine:
+        engine.start(0, {"x": 1})
+        engine.wait()
+
+    assert sum("is started on" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_workers_that_die_before_they_serve_end_the_work_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with opened(build_doubling, {}, ["cpu"]) as engine:
+        engine.start(0, {"x": 1})
+
+        with pytest.raises(
+            InterstellarError, match=r"could not be started: died 3 .* \(exit code 1"
+        ):
+            engine.wait()

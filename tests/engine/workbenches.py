@@ -2,27 +2,34 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from interstellar.engine.engine import Plain, Workbench
+from interstellar.engine.engine import OnProgress, Plain, Workbench
 from interstellar.errors import FetchError, SettingsError
 
 
 def build_doubling(told: Plain, device: str) -> Workbench:
     """Double a number; say who did it, how, and what it was told."""
-    import torch
+    n_done = 0
 
-    n_built = 0
-
-    def double(works: Sequence[Plain]) -> list[Plain]:
-        nonlocal n_built
-        n_built += 1
-        facts = {"pid": os.getpid(), "device": device, "threads": torch.get_num_threads()}
-        return [{"doubled": 2 * work["x"], "told": told, "nth": n_built, **facts} for work in works]
+    def double(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
+        nonlocal n_done
+        n_done += 1
+        facts = {"pid": os.getpid(), "device": device}
+        return [{"doubled": 2 * work["x"], "told": told, "nth": n_done, **facts} for work in works]
 
     return double
+
+
+def build_counting_threads(told: Plain, device: str) -> Workbench:
+    """Say how many threads torch uses."""
+    del told, device
+    import torch
+
+    return lambda works, _: [{"threads": torch.get_num_threads()} for _ in works]
 
 
 def build_waiting(told: Plain, device: str) -> Workbench:
@@ -30,7 +37,7 @@ def build_waiting(told: Plain, device: str) -> Workbench:
     del device
     folder = Path(told["folder"])
 
-    def wait_for_go(works: Sequence[Plain]) -> list[Plain]:
+    def wait_for_go(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
         [work] = works
         (folder / f"piece-{work['x']}.{os.getpid()}").touch()
         while not (folder / "go").exists():
@@ -40,11 +47,46 @@ def build_waiting(told: Plain, device: str) -> Workbench:
     return wait_for_go
 
 
+def build_importing(told: Plain, device: str) -> Workbench:
+    """Take long to import what is needed, and say so."""
+    slow = Path(told["folder"]) / "slow_to_import.py"
+    slow.write_text("import time; time.sleep(600)")
+    (slow.parent / f"piece-0.{os.getpid()}").touch()
+    sys.path.insert(0, str(slow.parent))
+    __import__(slow.stem)
+    return build_waiting(told, device)
+
+
+def build_talking(told: Plain, device: str) -> Workbench:
+    """Print, and read what there is to be read."""
+    del told, device
+
+    def talk(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
+        sys.stdout.write("a word\n")
+        sys.stdout.flush()
+        os.write(1, b"another\n")
+        return [{"read": sys.stdin.read()} for _ in works]
+
+    return talk
+
+
+def build_reporting(told: Plain, device: str) -> Workbench:
+    """Say how far it is."""
+    del told, device
+
+    def report(works: Sequence[Plain], on_progress: OnProgress) -> list[Plain]:
+        for n_done in (1, 2):
+            on_progress(works[0]["number"], n_done, 2)
+        return [{} for _ in works]
+
+    return report
+
+
 def build_mortal(told: Plain, device: str) -> Workbench:
     """Die of every piece that says so."""
     del told, device
 
-    def double_or_die(works: Sequence[Plain]) -> list[Plain]:
+    def double_or_die(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
         [work] = works
         if work["x"] < 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -64,7 +106,7 @@ def build_faulty(told: Plain, device: str) -> Workbench:
     """Have a fault in the program."""
     del told, device
 
-    def divide(works: Sequence[Plain]) -> list[Plain]:
+    def divide(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
         return [{"x": 1 / work["x"]} for work in works]
 
     return divide

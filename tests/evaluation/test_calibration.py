@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import log_loss  # type: ignore[import-untyped]
+from sklearn.metrics import log_loss
 from torch import Tensor
 
 from interstellar.data.known_answers import KnownAnswers

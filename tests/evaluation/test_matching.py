@@ -3,21 +3,36 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
 
-from interstellar.evaluation.matching import list_nearest, match_one_to_one
-from interstellar.evaluation.rescoring import rescore
-from interstellar.evaluation.similarity import Decoding
-from interstellar.evaluation.stable_matching import NOBODY
-from tests.evaluation.small_embeddings import noisy_pair
+from interstellar.errors import SettingsError
+from interstellar.evaluation.alignment import rescore
+from interstellar.evaluation.matching import (
+    NOBODY,
+    Quality,
+    choose_precise_threshold,
+    choose_threshold,
+    list_nearest,
+    match_one_to_one,
+    match_optimally,
+    match_stably,
+)
+from interstellar.evaluation.similarity import Decoding, Similarity
+from tests.evaluation.small_embeddings import draw_cosine, noisy_pair, tied_cosine
 
 BOUNDED_PROGRAM = """
 import resource, numpy as np, torch
 from interstellar.evaluation.matching import list_nearest, match_one_to_one
-from interstellar.evaluation.rescoring import rescore
+from interstellar.evaluation.alignment import rescore
 from interstellar.evaluation.similarity import Decoding
 from interstellar.evaluation import sinkhorn
 
@@ -117,6 +132,7 @@ def test_lists_are_as_long_as_there_are_candidates(rng: np.random.Generator) -> 
     assert list_nearest(rescore(first[:0], second, Decoding.SINKHORN), 9, rng)[1].shape == (0, 5)
 
 
+@pytest.mark.slow
 def test_memory_stays_far_below_that_of_all_similarities() -> None:
     """12,000 × 12,000 in float32 take 549 MiB."""
     done = subprocess.run(
@@ -147,3 +163,177 @@ def test_partners_on_cuda_are_those_on_the_cpu(decoding: Decoding, memory_bytes:
     )
 
     assert (on_cuda == on_cpu).double().mean() > 0.98
+
+
+SIZES = st.integers(0, 25)
+
+
+def blocking_pairs(values: Tensor, partner: list[int]) -> list[tuple[int, int]]:
+    """Return the pairs that are more alike than what each of the two got."""
+    n_asking, n_answering = values.shape
+    holder = {column: row for row, column in enumerate(partner) if column != NOBODY}
+    worst = float("-inf")
+    got_row = [
+        worst if partner[i] == NOBODY else float(values[i, partner[i]]) for i in range(n_asking)
+    ]
+    got_column = [float(values[holder[j], j]) if j in holder else worst for j in range(n_answering)]
+    return [
+        (i, j)
+        for i in range(n_asking)
+        for j in range(n_answering)
+        if values[i, j] > got_row[i] and values[i, j] > got_column[j]
+    ]
+
+
+@pytest.mark.parametrize("draw", [draw_cosine, tied_cosine])
+@given(n_asking=SIZES, n_answering=SIZES, list_length=st.integers(1, 30), seed=st.integers(0, 999))
+def test_no_two_like_each_other_better_than_what_they_got(
+    draw: Callable[..., Similarity], n_asking: int, n_answering: int, list_length: int, seed: int
+) -> None:
+    cosine = draw(n_asking, n_answering, seed=seed)
+
+    partner = match_stably(cosine, list_length=list_length).tolist()
+
+    matched = [column for column in partner if column != NOBODY]
+    assert len(matched) == len(set(matched)) == min(n_asking, n_answering)
+    assert blocking_pairs(cosine.rows(slice(None)), partner) == []
+
+
+@given(n=st.integers(1, 12), seed=st.integers(0, 999))
+def test_without_ties_it_is_the_greedy_matching(n: int, seed: int) -> None:
+    cosine = draw_cosine(n, n + 2, seed=seed)
+
+    partner = match_stably(cosine, list_length=3).tolist()
+
+    values, expected = cosine.rows(slice(None)).clone(), [NOBODY] * n
+    for _ in range(n):
+        row, column = divmod(int(values.argmax()), n + 2)
+        expected[row] = column
+        values[row], values[:, column] = -2, -2
+    assert partner == expected
+
+
+def test_lists_of_any_length_give_the_same_matching() -> None:
+    cosine = Similarity.cosine(*noisy_pair(400))
+
+    short, long = match_stably(cosine, list_length=2), match_stably(cosine, list_length=400)
+
+    assert torch.equal(short, long)
+
+
+def test_a_diverged_network_has_no_stable_partners_and_no_endless_loop() -> None:
+    nothing = torch.full((5, 4), float("nan"))
+
+    partner = match_stably(Similarity.cosine(nothing, nothing))
+
+    assert partner.tolist() == [NOBODY] * 5
+
+
+def total(cosine: Similarity, partner: list[int]) -> float:
+    values = cosine.rows(slice(None)).double()
+    return sum(float(values[i, j]) for i, j in enumerate(partner) if j != NOBODY)
+
+
+@given(n_asking=st.integers(1, 6), n_answering=st.integers(1, 6), seed=st.integers(0, 999))
+def test_no_other_assignment_has_a_higher_sum(n_asking: int, n_answering: int, seed: int) -> None:
+    cosine = draw_cosine(n_asking, n_answering, seed=seed)
+
+    partner = match_optimally(cosine).tolist()
+
+    n_longer = max(n_asking, n_answering)
+    choices = [
+        [column if column < n_answering else NOBODY for column in order[:n_asking]]
+        for order in permutations(range(n_longer))
+    ]
+    matched = [column for column in partner if column != NOBODY]
+    assert len(matched) == len(set(matched)) == min(n_asking, n_answering)
+    assert total(cosine, partner) == pytest.approx(max(total(cosine, c) for c in choices), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_prices_do_not_change_the_assignment(seed: int) -> None:
+    cosine = Similarity.cosine(*noisy_pair(300, seed=seed))
+
+    partner = match_optimally(cosine)
+
+    _, expected = linear_sum_assignment(cosine.rows(slice(None)).double().numpy(), maximize=True)
+    assert partner.tolist() == expected.tolist()
+
+
+def test_what_does_not_fit_the_memory_is_refused_with_advice() -> None:
+    cosine = draw_cosine(100, 50)
+
+    with pytest.raises(SettingsError, match=r"100 × 50.*stable or sinkhorn"):
+        match_optimally(cosine, memory_bytes=39_999)
+
+    assert len(match_optimally(cosine, memory_bytes=40_000)) == 100
+
+
+def test_a_diverged_network_gets_some_assignment() -> None:
+    nothing = torch.full((5, 4), float("nan"))
+
+    partner = match_optimally(Similarity.cosine(nothing, nothing))
+
+    assert sorted(partner.tolist()) == [0, 1, 2, 3, 4]
+
+
+PREDICTIONS = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=12)
+
+
+@given(predictions=PREDICTIONS, n_missing=st.integers(0, 3))
+def test_no_threshold_has_a_higher_f1_and_no_lower_one_the_same(
+    predictions: list[tuple[int, bool]], n_missing: int
+) -> None:
+    n_true = len(predictions) + n_missing
+
+    threshold = choose_threshold(
+        np.array([float(value) for value, _ in predictions]),
+        np.array([is_right for _, is_right in predictions]),
+        n_true=n_true,
+    )
+
+    f1 = {}
+    for tried in {value for value, _ in predictions}:
+        kept = [is_right for value, is_right in predictions if value >= tried]
+        f1[tried] = 2 * sum(kept) / (len(kept) + n_true)
+    assert threshold == min(tried for tried in f1 if f1[tried] == max(f1.values()))
+
+
+@given(predictions=PREDICTIONS, precision=st.sampled_from([0.25, 0.5, 0.75, 1.0]))
+def test_the_lowest_threshold_that_is_precise_enough_is_found(
+    predictions: list[tuple[int, bool]], precision: float
+) -> None:
+    threshold = choose_precise_threshold(
+        np.array([float(value) for value, _ in predictions]),
+        np.array([is_right for _, is_right in predictions]),
+        precision=precision,
+    )
+
+    precise = []
+    for tried in {value for value, _ in predictions}:
+        kept = [is_right for value, is_right in predictions if value >= tried]
+        precise += [tried] if sum(kept) >= precision * len(kept) else []
+    assert threshold == min(precise, default=np.inf)
+
+
+def test_without_partners_no_threshold_is_precise() -> None:
+    nothing = np.empty(0), np.empty(0, dtype=np.bool_)
+
+    assert choose_precise_threshold(*nothing, precision=0.5) == np.inf
+
+
+def test_without_partners_nothing_is_left_out() -> None:
+    assert choose_threshold(np.empty(0), np.empty(0, dtype=np.bool_), n_true=3) == -np.inf
+
+
+def test_quality_is_precision_recall_and_their_harmonic_mean() -> None:
+    quality = Quality.of(n_right=3, n_given=4, n_true=6)
+
+    assert (quality.precision, quality.recall) == (0.75, 0.5)
+    assert quality.f1 == pytest.approx(2 * 0.75 * 0.5 / 1.25)
+    assert Quality.of(n_right=0, n_given=0, n_true=0).as_dict() == {
+        "precision": 1,
+        "recall": 1,
+        "f1": 1,
+        "n": 0,
+    }

@@ -1,6 +1,6 @@
 """The mixed cell: with one-hot weights it is the cell of an architecture, else it mixes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.choices import Source
-from interstellar.architecture.coordinates import choices
+from interstellar.architecture.architecture import Architecture, Source
 from interstellar.architecture.literature import LITERATURE
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.architecture.subspaces import Subspace
+from interstellar.architecture.search_space import SearchSpace, Subspace, choices
 from interstellar.model.mixed_cell import MixedCell
 from interstellar.model.mixture import Mixture, options_of
 from interstellar.model.path_cell import CellWeights, PathCell
@@ -22,14 +19,6 @@ from tests.architecture.strategies import architectures
 DIM, BATCH = 6, 3
 CPU = torch.device("cpu")
 EVERYTHING = choices(Source, Source)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 def draw_inputs(n_networks: int, *, length: int = 3, seed: int = 0) -> list[Tensor]:

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from interstellar.architecture.choices import Combinator
+from interstellar.architecture.architecture import Combinator
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.model.mixed_operator import MixedOperator
 from interstellar.model.mixture import ALONE, OUT_OF_PLAY, Mixture, options_of

@@ -57,9 +57,9 @@ def graph_pair(
 
     return GraphPair(
         name="small",
-        first=side("a", first),
-        second=side("b", second),
-        seeds=as_pairs(seeds),
+        source=side("a", first),
+        target=side("b", second),
+        train=as_pairs(seeds),
         valid=as_pairs(hidden or []),
         test=as_pairs(hidden or []),
     )

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from interstellar.errors import SettingsError
 from interstellar.paths import biased_walk
-from interstellar.paths.biased_walk import BiasedWalk, sample_paths
+from interstellar.paths.biased_walk import (
+    MAX_ROUND,
+    MAX_STEP,
+    BiasedWalk,
+    path_states,
+    sample_paths,
+    uniform,
+)
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_index import WalkIndex
@@ -110,7 +117,7 @@ def test_more_edges_than_one_slab_holds_do_not_change_the_paths(
     monkeypatch.setattr(biased_walk, "MAX_ROUNDS", 1)
     expected = sample(PAPER).sha256
 
-    monkeypatch.setattr("interstellar.paths.weighted_draw._MAX_EDGES", 50)
+    monkeypatch.setattr("interstellar.paths.biased_walk.MAX_EDGES", 50)
 
     assert sample(PAPER).sha256 == expected
 
@@ -162,7 +169,7 @@ def test_the_smallest_and_the_largest_random_number_stay_in_the_row(
     keys=st.lists(st.integers(-2, 23), max_size=9),
 )
 def test_a_key_is_found_if_and_only_if_it_is_there(ascending: list[int], keys: list[int]) -> None:
-    found = biased_walk._contains(
+    found = biased_walk.contains(
         torch.tensor(ascending), torch.tensor(keys, dtype=torch.int64)
     ).tolist()
 
@@ -211,3 +218,53 @@ def test_a_cuda_device_gives_the_same_paths(
     on_cuda = sample_paths(graph, settings, seed=5, device=torch.device("cuda"))
 
     assert np.array_equal(on_cuda.array, on_cpu.array)
+
+
+WORD = 2**64
+
+
+def splitmix64(key: int, n: int) -> int:
+    """Return the n-th number of SplitMix64, in Python's unbounded integers."""
+    z = (key + n * 0x9E3779B97F4A7C15) % WORD
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
+    return z ^ (z >> 31)
+
+
+def test_the_plain_python_stream_is_the_published_one() -> None:
+    numbers = [splitmix64(1234567, n) for n in range(1, 4)]
+
+    assert numbers == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+@given(
+    key=st.integers(0, WORD - 1),
+    path=st.integers(0, 2**40 - 1),
+    step=st.integers(0, MAX_STEP),
+    round=st.integers(0, MAX_ROUND),
+)
+def test_numbers_are_those_of_splitmix64_at_their_place(
+    key: int, path: int, step: int, round: int
+) -> None:
+    expected = splitmix64(key, path << 24 | step << 8 | round) >> 11
+
+    u = uniform(path_states(key, torch.tensor([path])), step=step, round=round)
+
+    assert u.item() == expected / 2**53
+
+
+def test_numbers_fill_the_unit_interval_evenly() -> None:
+    u = uniform(path_states(7, torch.arange(100_000)), step=3, round=0)
+
+    counts = torch.histc(u, bins=100, min=0, max=1)
+    assert u.min() >= 0
+    assert u.max() < 1
+    assert (counts - 1000).abs().max() < 6 * 1000**0.5
+
+
+def test_another_step_or_round_gives_other_numbers() -> None:
+    states = path_states(7, torch.arange(1000))
+
+    numbers = torch.cat([uniform(states, step=s, round=r) for s in range(3) for r in range(3)])
+
+    assert len(set(numbers.tolist())) == 9000

@@ -73,7 +73,7 @@ def test_exchange_and_inverses_may_come_in_any_order(
     rows: Rows, seeds: list[tuple[int, int]]
 ) -> None:
     pair = graph_pair(rows, rows, seeds, n_entities=6)
-    pairs = pair.joint_pairs(pair.seeds)
+    pairs = pair.joint_pairs(pair.train)
 
     inverses_first = exchange_seeds(with_inverses(pair.joint_triplets(), 4), pairs)
 

@@ -73,7 +73,7 @@ def test_many_runs_give_the_same_index_as_one(
     )
     expected = WalkIndex.build(graph, ALIGNMENT)
 
-    monkeypatch.setattr("interstellar.paths.walk_index._BLOCK", block)
+    monkeypatch.setattr("interstellar.paths.walk_index.BLOCK", block)
     index = WalkIndex.build(graph, ALIGNMENT)
 
     assert len(index.keys) == 2 * len(drawn.forward)

@@ -17,11 +17,11 @@ from interstellar.records.environment import (
 )
 
 
-def make_checkout(folder: Path) -> None:
+def make_checkout(folder: Path, message: str = "first") -> None:
     folder.mkdir()
     (folder / "tracked").write_text("1")
     name = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for arguments in (["init", "-q"], ["add", "."], [*name, "commit", "-q", "-m", "first"]):
+    for arguments in (["init", "-q"], ["add", "."], [*name, "commit", "-q", "-m", message]):
         subprocess.run(["git", "-C", folder, *arguments], check=True)
 
 
@@ -74,6 +74,21 @@ def test_a_folder_that_a_checkout_around_it_does_not_track_has_no_commit(tmp_pat
 
     assert find_commit(inside) is None
     assert find_commit(tmp_path) is None
+
+
+def test_a_repository_named_in_the_environment_is_not_taken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_checkout(tmp_path / "ours")
+    ours = find_commit(tmp_path / "ours")
+    make_checkout(tmp_path / "other", message="another")
+
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
+
+    assert find_commit(tmp_path / "ours") == ours
+    assert has_changes(tmp_path / "ours") is False
 
 
 def test_without_git_there_is_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,19 +4,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.coordinates import N_MACRO, Point
-from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.search_space import N_MACRO, Point, SearchSpace
 from interstellar.randomness import spawn
 from interstellar.searching.natural_gradient import ControllerState, sample, update
-from interstellar.searching.strategy import (
-    FromScratch,
-    Outcome,
-    Proposal,
-    Relaxed,
-    SearchStrategy,
-    WithSettings,
-    WithSharedWeights,
-)
+from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
 
 N_UPDATES = 5
 """What a shared round moves the controller."""
@@ -41,27 +33,36 @@ def count_equal(first: Sequence[int], second: Sequence[int]) -> int:
     return sum(a == b for a, b in zip(first, second, strict=True))
 
 
-def judge(space: SearchSpace, proposal: Proposal, score: Score) -> Outcome:
+def scored(score: float | None) -> TrialResult:
+    """Return the result of a trial; None: it failed."""
+    return TrialResult(score=score, failure="it failed" if score is None else None)
+
+
+FAILED = scored(None)
+
+
+def judge(space: SearchSpace, proposal: Proposal, score: Score) -> TrialResult:
     """Return what a judge with this score would tell."""
-    match proposal:
-        case FromScratch(architecture=architecture):
-            return score(architecture)
-        case WithSharedWeights():
-            return train_shared(space, proposal, score)
-        case Relaxed():
-            return weigh_options(space, score)
-        case WithSettings():
-            raise AssertionError("strategies that are judged here propose no settings")
+    if proposal.architecture is not None:
+        return scored(score(proposal.architecture))
+    assert proposal.supernet is not None
+    if proposal.supernet.controller is None:
+        return TrialResult(weights=weigh_options(space, score))
+    learnt = train_shared(space, proposal.number, proposal.supernet, score)
+    return TrialResult(controller=learnt)
 
 
-def train_shared(space: SearchSpace, proposal: WithSharedWeights, score: Score) -> ControllerState:
+def train_shared(
+    space: SearchSpace, number: int, supernet: SupernetRound, score: Score
+) -> ControllerState:
     """Move the controller as a supernet would whose comparisons are exact."""
     prefix: Point = ()
-    if proposal.macro is not None:
-        prefix = space.locate(Architecture(proposal.macro))[:N_MACRO]
-    rng = spawn(proposal.number, "shared round")
-    state = proposal.controller
-    for _ in range(N_UPDATES * proposal.n_epochs):
+    if supernet.macro is not None:
+        prefix = space.locate(Architecture(supernet.macro))[:N_MACRO]
+    rng = spawn(number, "shared round")
+    state = supernet.controller
+    assert state is not None
+    for _ in range(N_UPDATES * supernet.n_epochs):
         points = [sample(state, rng) for _ in range(2)]
         state = update(state, points, [score(space.at(prefix + point)) for point in points])
     return state
@@ -91,6 +92,11 @@ def search(
     return proposals
 
 
-def earned(proposals: Sequence[Proposal], score: Score) -> list[float]:
+def architectures_of(proposals: Sequence[Proposal]) -> list[Architecture]:
+    """Return what was trained from scratch."""
+    return [p.architecture for p in proposals if p.architecture is not None]
+
+
+def scores_of(proposals: Sequence[Proposal], score: Score) -> list[float]:
     """Return the scores of what was trained from scratch."""
-    return [score(p.architecture) for p in proposals if isinstance(p, FromScratch)]
+    return list(map(score, architectures_of(proposals)))

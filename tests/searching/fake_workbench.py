@@ -6,27 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.architecture import Architecture, Combinator
 from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.choices import Combinator
 from interstellar.architecture.notation import read_architecture
 from interstellar.architecture.search_space import SearchSpace
-from interstellar.engine.engine import Plain
-from interstellar.engine.this_process import ThisProcess
+from interstellar.engine.engine import OnProgress, Plain, ThisProcess, Workbench, ignore
 from interstellar.records.journal import Event, Journal, read_events
-from interstellar.searching.budget import Budget
-from interstellar.searching.hopeless import is_hopeless
-from interstellar.searching.natural_gradient import ControllerState
-from interstellar.searching.search_loop import SearchLoop
-from interstellar.searching.strategy import (
-    FromScratch,
-    Outcome,
-    Proposal,
-    SearchStrategy,
-    WithSettings,
-)
-from interstellar.searching.trials import Trial
-from interstellar.searching.works import Earned, from_plain
+from interstellar.runs.search_plan import Budget
+from interstellar.searching.search_loop import OnChange, SearchLoop
+from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.trial import Proposal, Stop, Trial, TrialResult
+from interstellar.searching.trials import should_prune
 from tests.searching.fake_judge import judge, score_by_hash
 
 N_VALIDATIONS = 4
@@ -40,7 +30,7 @@ P_TRANS_E = read_architecture("PTransE-add")
 
 @dataclass
 class FakeWorkbench:
-    """Scores follow from the network's hash; some trials fail, and hopeless ones are stopped."""
+    """Scores follow from the network's hash; some trials fail, and some are pruned."""
 
     space: SearchSpace = field(default_factory=SearchSpace)
     n_failing: int = 0
@@ -50,37 +40,29 @@ class FakeWorkbench:
     done: list[int] = field(default_factory=list)
     """The numbers of what was done."""
 
-    def __call__(self, works: Sequence[Plain]) -> list[Plain]:
-        return [self._do(work) for work in works]
+    def __call__(self, works: Sequence[Plain], on_progress: OnProgress = ignore) -> list[Plain]:
+        del on_progress
+        return [self._do(Proposal.from_plain(work)).as_plain() for work in works]
 
-    def _do(self, work: Plain) -> Plain:
-        self.done.append(work["number"])
-        proposal = from_plain(work)
-        match proposal:
-            case FromScratch():
-                return self._train(score_network(proposal.architecture), work)
-            case WithSettings():
-                return self._train(float(proposal.changes["dropout"]), work)
-            case _:
-                outcome = judge(self.space, proposal, score_network)
-        if isinstance(outcome, ControllerState):
-            return {"controller": outcome.as_dict(), "seconds": 0.0}
-        assert isinstance(outcome, tuple)
-        return {"weights": [list(options) for options in outcome], "seconds": 0.0}
+    def _do(self, proposal: Proposal) -> TrialResult:
+        self.done.append(proposal.number)
+        if proposal.architecture is None:
+            return judge(self.space, proposal, score_network)
+        if proposal.changes:
+            return self._train(proposal, float(proposal.changes["dropout"]))
+        return self._train(proposal, score_network(proposal.architecture))
 
-    def _train(self, score: float, work: Plain) -> Plain:
-        if self.is_late(work["number"]):
-            return Earned(score=None, stopped="time").as_plain()
+    def _train(self, proposal: Proposal, score: float) -> TrialResult:
+        if self.is_late(proposal.number):
+            return TrialResult(stopped=Stop.TIME)
         if score * 100 < self.n_failing:
-            return Earned(score=None, failure="the loss was not a finite number").as_plain()
+            return TrialResult(failure="the loss was not a finite number")
         curve: list[float] = []
-        while len(curve) < N_VALIDATIONS and not is_hopeless(curve, work["bar"]):
+        while len(curve) < N_VALIDATIONS and not should_prune(curve, proposal.prune_below):
             curve.append(score * (1 - 0.5 ** (len(curve) + 1)))
-        is_whole = len(curve) == N_VALIDATIONS
-        stopped = None if is_whole else "hopeless"
-        return Earned(
-            score=curve[-1], valid={"mrr": curve[-1]}, curve=curve, stopped=stopped
-        ).as_plain()
+        stopped = None if len(curve) == N_VALIDATIONS else Stop.PRUNED
+        valid = {"mrr": curve[-1]}
+        return TrialResult(score=curve[-1], valid=valid, curve=curve, stopped=stopped)
 
 
 def score_network(architecture: Architecture) -> float:
@@ -95,7 +77,7 @@ class Listed:
         self._architectures = architectures
         self._is_endless = is_endless
         self._n_asked = 0
-        self.told: dict[int, Outcome] = {}
+        self.told: dict[int, TrialResult] = {}
 
     def ask(self) -> Proposal | None:
         number = self._n_asked
@@ -103,11 +85,11 @@ class Listed:
             return None
         self._n_asked += 1
         architecture = self._architectures[number % len(self._architectures)]
-        return FromScratch(number=number, architecture=architecture)
+        return Proposal(number=number, architecture=architecture)
 
-    def tell(self, number: int, outcome: Outcome) -> None:
+    def tell(self, number: int, result: TrialResult) -> None:
         assert number not in self.told
-        self.told[number] = outcome
+        self.told[number] = result
 
     def answer(self) -> Architecture | None:
         return None
@@ -122,27 +104,39 @@ def draw(n: int, seed: int = 0) -> list[Architecture]:
     return list(found.values())
 
 
+def open_loop(
+    journal: Journal,
+    strategy: SearchStrategy,
+    budget: Budget | None = None,
+    *,
+    prune: bool = True,
+    known: Mapping[Architecture, Trial] | None = None,
+    on_change: OnChange | None = None,
+) -> SearchLoop:
+    """Begin a search in a journal, or be where it ends."""
+    return SearchLoop(
+        strategy,
+        journal,
+        budget or Budget(trials=100),
+        prune=prune,
+        known=known or {},
+        on_change=on_change,
+    )
+
+
 def run_loop(
     path: Path,
     strategy: SearchStrategy,
-    workbench: Callable[[Sequence[Plain]], Sequence[Plain]],
+    workbench: Workbench,
     budget: Budget | None = None,
     *,
     n_together: int = 1,
-    is_faithful: bool = False,
+    prune: bool = True,
     known: Mapping[Architecture, Trial] | None = None,
-    tuned: Architecture | None = None,
 ) -> SearchLoop:
     """Begin a search in a journal, or go on with it, to its end."""
     with Journal.open(path) as journal:
-        loop = SearchLoop(
-            strategy,
-            journal,
-            budget or Budget(trials=100),
-            is_faithful=is_faithful,
-            known=known or {},
-            tuned=tuned,
-        )
+        loop = open_loop(journal, strategy, budget, prune=prune, known=known)
         loop.run(ThisProcess(workbench, n_together))
     return loop
 

@@ -5,25 +5,24 @@ from pathlib import Path
 
 import torch
 
-from interstellar.searching.budget import Budget
-from interstellar.searching.search_experiment import (
-    ANY,
-    SearchExperiment,
-    SearchPlan,
-    StrategyName,
-)
+from interstellar.runs.experiment import ANY, Experiment
+from interstellar.runs.run import Result
+from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.search_loop import OnChange
 from interstellar.searching.search_run import Workers, search_run
-from interstellar.tasks.training_run import Result
-from interstellar.training.experiment import Experiment
 from interstellar.training.presets import LINK_PREDICTION
 from interstellar.training.settings import SettingsChanges, with_changes
 
 CPU = torch.device("cpu")
 DATA = "synthetic:entities=60"
 SETTINGS = with_changes(
-    LINK_PREDICTION, dim=8, batch_size=512, max_epochs=2, validate_every=1, learning_rate=0.01
+    replace(LINK_PREDICTION, validate_every=1), dim=8, batch_size=512, epochs=2, learning_rate=0.01
 )
+
+
+def small_plan(strategy: StrategyName) -> SearchPlan:
+    has_supernet = strategy in (StrategyName.DARTS, StrategyName.ONE_SHOT)
+    return SearchPlan(strategy=strategy, supernet_epochs=2 if has_supernet else None)
 
 
 def small_search(
@@ -34,20 +33,22 @@ def small_search(
     seed: int = 3,
     settings: SettingsChanges | None = None,
     plan: SearchPlan | None = None,
-) -> SearchExperiment:
-    changed = with_changes(SETTINGS, **(settings or {}))
-    return SearchExperiment(
-        experiment=Experiment(data=data, architecture=architecture, seed=seed, settings=changed),
-        plan=replace(plan or SearchPlan(strategy=strategy, supernet_epochs=2), strategy=strategy),
+) -> Experiment:
+    return Experiment(
+        data=data,
+        architecture=architecture,
+        seed=seed,
+        settings=with_changes(SETTINGS, **(settings or {})),
+        plan=plan or small_plan(strategy),
     )
 
 
 def run_search(
-    search: SearchExperiment,
+    search: Experiment,
     out: Path,
     *,
     n_trials: int = 3,
-    is_resumed: bool = False,
+    resume: bool = False,
     reuse: tuple[Path, ...] = (),
     n_workers: int = 1,
     on_change: OnChange | None = None,
@@ -57,7 +58,7 @@ def run_search(
         out,
         budget=Budget(trials=n_trials),
         workers=Workers(device=CPU, n=n_workers),
-        is_resumed=is_resumed,
+        resume=resume,
         reuse=reuse,
         on_change=on_change,
     )

@@ -5,15 +5,24 @@ from collections.abc import Iterator
 import pytest
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.coordinates import N_CHOICES, N_MACRO
-from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.search_space import N_CHOICES, N_MACRO, SearchSpace
 from interstellar.errors import SettingsError
 from interstellar.randomness import spawn
 from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.natural_gradient import ControllerState, mode, sample, uniform, update
 from interstellar.searching.random_search import RandomSearch
-from interstellar.searching.strategy import FromScratch, Proposal, WithSharedWeights
-from tests.searching.fake_judge import Score, earned, plant, score_by_hash, search, train_shared
+from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
+from tests.searching.fake_judge import (
+    FAILED,
+    Score,
+    architectures_of,
+    plant,
+    score_by_hash,
+    scored,
+    scores_of,
+    search,
+    train_shared,
+)
 
 SPACE = SearchSpace()
 SIZES = [len(choice.options) for choice in SPACE.choices()]
@@ -31,15 +40,15 @@ def run_algorithm_1(seed: int, k_1: int, k_2: int, n_rounds: int) -> Iterator[Pr
             scores: list[float | None] = []
             for alpha_1 in points:
                 architecture = SPACE.at(alpha_1 + alpha_2)
-                yield FromScratch(number=number, architecture=architecture)
+                yield Proposal(number=number, architecture=architecture)
                 scores.append(score_by_hash(architecture))
                 number += 1
             macro = update(macro, points, scores)
         alpha_1 = sample(macro, spawn(seed, f"shared macro {r}"))
         fixed = SPACE.at(alpha_1 + alpha_2).macro
-        shared = WithSharedWeights(number=number, macro=fixed, controller=micro, n_epochs=k_2)
-        yield shared
-        micro = train_shared(SPACE, shared, score_by_hash)
+        shared = SupernetRound(n_epochs=k_2, controller=micro, macro=fixed)
+        yield Proposal(number=number, supernet=shared)
+        micro = train_shared(SPACE, number, shared, score_by_hash)
         number += 1
 
 
@@ -60,7 +69,7 @@ def test_both_of_a_pair_have_the_same_micro_level() -> None:
 
     rounds = [proposals[start : start + 4] for start in range(0, 30, 5)]
     for trials in rounds:
-        micros = {trial.architecture.micro for trial in trials if isinstance(trial, FromScratch)}
+        micros = {architecture.micro for architecture in architectures_of(trials)}
         assert len(micros) == 1
 
 
@@ -69,7 +78,7 @@ def test_without_micro_epochs_no_shared_round_is_proposed() -> None:
 
     proposals = search(SPACE, strategy, score_by_hash, 20)
 
-    assert all(isinstance(proposal, FromScratch) for proposal in proposals)
+    assert all(proposal.supernet is None for proposal in proposals)
     assert strategy.answer().micro == SPACE.at((0,) * N_CHOICES).micro
 
 
@@ -79,7 +88,7 @@ def test_at_the_macro_level_alone_no_shared_round_is_proposed() -> None:
 
     proposals = search(space, strategy, score_by_hash, 12)
 
-    assert all(isinstance(proposal, FromScratch) for proposal in proposals)
+    assert all(proposal.supernet is None for proposal in proposals)
 
 
 def test_the_micro_part_knows_its_own_choices_and_how_many_the_controller_has() -> None:
@@ -87,9 +96,11 @@ def test_the_micro_part_knows_its_own_choices_and_how_many_the_controller_has() 
 
     *_, shared = search(SPACE, strategy, score_by_hash, 3)
 
-    assert isinstance(shared, WithSharedWeights)
-    assert [len(theta) for theta in shared.controller.theta] == [3, 3, 2, 2, 2, 2, 2, 2]
-    assert shared.controller.n_choices == 13
+    assert shared.supernet is not None
+    controller = shared.supernet.controller
+    assert controller is not None
+    assert [len(theta) for theta in controller.theta] == [3, 3, 2, 2, 2, 2, 2, 2]
+    assert controller.n_choices == 13
 
 
 def test_the_micro_part_lives_on_from_round_to_round() -> None:
@@ -98,12 +109,12 @@ def test_the_micro_part_lives_on_from_round_to_round() -> None:
 
     for _ in range(3):
         proposal = strategy.ask()
-        is_shared = isinstance(proposal, WithSharedWeights)
-        strategy.tell(proposal.number, learnt if is_shared else 0.5)
-    proposals = [strategy.ask() for _ in range(3)]
+        is_shared = proposal.supernet is not None
+        strategy.tell(proposal.number, TrialResult(controller=learnt) if is_shared else scored(0.5))
+    shared = [strategy.ask() for _ in range(3)][2].supernet
 
-    assert isinstance(proposals[2], WithSharedWeights)
-    assert proposals[2].controller == learnt
+    assert shared is not None
+    assert shared.controller == learnt
     assert strategy.answer().micro == SPACE.at((0,) * N_MACRO + mode(learnt)).micro
 
 
@@ -118,7 +129,7 @@ def test_a_failed_shared_round_leaves_the_controller_as_it_was() -> None:
     for strategy in (told, untold):
         for number in range(3):
             assert strategy.ask().number == number
-    told.tell(2, None)
+    told.tell(2, FAILED)
 
     assert told.answer() == untold.answer()
     assert [told.ask() for _ in range(3)] == [untold.ask() for _ in range(3)]
@@ -130,21 +141,21 @@ def test_it_never_waits_for_what_is_in_flight() -> None:
     proposals = [strategy.ask() for _ in range(30)]
 
     assert [p.number for p in proposals] == list(range(30))
-    assert len({p.architecture for p in proposals if isinstance(p, FromScratch)}) > 15
+    assert len(set(architectures_of(proposals))) > 15
 
 
 def test_a_pair_moves_the_macro_part_once_both_are_told_in_either_order() -> None:
     in_order, reversed_order, half_told = (HybridSearch(SPACE, 1) for _ in range(3))
     for strategy in (in_order, reversed_order, half_told):
         first, second = strategy.ask(), strategy.ask()
-    assert isinstance(first, FromScratch)
-    assert isinstance(second, FromScratch)
+    assert first.architecture is not None
+    assert second.architecture is not None
 
-    in_order.tell(0, 0.9)
-    in_order.tell(1, 0.1)
-    reversed_order.tell(1, 0.1)
-    reversed_order.tell(0, 0.9)
-    half_told.tell(0, 0.9)
+    in_order.tell(0, scored(0.9))
+    in_order.tell(1, scored(0.1))
+    reversed_order.tell(1, scored(0.1))
+    reversed_order.tell(0, scored(0.9))
+    half_told.tell(0, scored(0.9))
 
     assert in_order.answer() == reversed_order.answer()
     assert half_told.answer() == SPACE.at((0,) * N_CHOICES)
@@ -155,10 +166,10 @@ def test_the_failed_one_of_a_pair_loses() -> None:
     strategy, opposite = HybridSearch(SPACE, 1), HybridSearch(SPACE, 1)
     for each in (strategy, opposite):
         first, second = each.ask(), each.ask()
-    strategy.tell(0, None)
-    strategy.tell(1, 0.0)
-    opposite.tell(0, 0.0)
-    opposite.tell(1, None)
+    strategy.tell(0, FAILED)
+    strategy.tell(1, scored(0.0))
+    opposite.tell(0, scored(0.0))
+    opposite.tell(1, FAILED)
 
     assert count_shared(strategy.answer(), second) > count_shared(strategy.answer(), first)
     assert count_shared(opposite.answer(), first) > count_shared(opposite.answer(), second)
@@ -166,7 +177,7 @@ def test_the_failed_one_of_a_pair_loses() -> None:
 
 def count_shared(answer: Architecture, proposal: Proposal) -> int:
     """Return in how many macro choices an answer is as proposed."""
-    assert isinstance(proposal, FromScratch)
+    assert proposal.architecture is not None
     points = SPACE.locate(answer), SPACE.locate(proposal.architecture)
     return sum(a == b for a, b in zip(points[0][:N_MACRO], points[1][:N_MACRO], strict=True))
 
@@ -185,7 +196,7 @@ def test_it_finds_a_planted_architecture_that_random_search_does_not() -> None:
 
 
 def mean_of_last(proposals: list[Proposal], score: Score) -> float:
-    return sum(earned(proposals, score)[-20:]) / 20
+    return sum(scores_of(proposals, score)[-20:]) / 20
 
 
 def mean_of_random(seed: int, score: Score) -> float:

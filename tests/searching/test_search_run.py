@@ -4,7 +4,6 @@ import errno
 import logging
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -14,42 +13,28 @@ import torch
 
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import from_code, from_code_text
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.architecture.subspaces import Subspace
+from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.errors import DataError, SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
+from interstellar.runs.experiment import Experiment, read_experiment
+from interstellar.runs.run import Result
+from interstellar.runs.search_plan import STRATEGIES, Budget, SearchPlan, StrategyName
+from interstellar.runs.training_run import train_run
 from interstellar.searching import judge as judge_module
-from interstellar.searching.budget import Budget
-from interstellar.searching.search_experiment import (
-    SearchExperiment,
-    SearchPlan,
-    StrategyName,
-    parse_search,
-)
+from interstellar.searching.search_journal import best_trial, trials_of
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, search_run
-from interstellar.tasks.training_run import Result, train_run
 from tests.searching.fake_workbench import events_of, lasting
-from tests.searching.small_searches import CPU, run_search, small_search
+from tests.searching.small_searches import CPU, run_search, small_plan, small_search
 from tests.tiny_graphs import ring, write_rows
 
 HYBRID = small_search(StrategyName.HYBRID)
 RANDOM = small_search(StrategyName.RANDOM)
-STRATEGIES = [name for name in StrategyName if name is not StrategyName.TUNE]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hybrid search that nobody disturbed."""
-    torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("finished") / "run"
     run_search(HYBRID, out, n_trials=5)
     return out
@@ -84,22 +69,17 @@ def test_a_run_folder_holds_everything_that_the_search_was(finished: Path) -> No
 
     names = {path.name for path in finished.iterdir()}
     assert names >= {"experiment.toml", "environment.json", "journal.jsonl", "result.json"}
-    assert parse_search(run.experiment_file.read_text()) == HYBRID
+    assert read_experiment(run.experiment_file) == HYBRID
     assert run.read_environment()["device"] == "cpu"
-    assert kinds(finished) == [
-        "started",
-        *7 * ["proposed", "ended"],
-        "finished",
-    ]
+    assert kinds(finished) == ["started", "budget", *7 * ["proposed", "ended"], "finished"]
 
 
 def test_the_result_says_what_was_found_and_what_it_cost(finished: Path) -> None:
     result: Result = RunFolder.open(finished).read_result()
-    ended = [event for event in events_of(finished / "journal.jsonl", "ended") if "score" in event]
-    scores = {event["number"]: event["score"] for event in ended}
+    scores = {trial.number: trial.score for trial in trials_of(RunFolder.open(finished)).ended}
 
     best, answer = result["best"], result["answer"]
-    assert best["score"] == best["valid"]["mrr"] == max(map(float, map(str, scores.values())))
+    assert best["score"] == best["valid"]["mrr"] == max(map(float, filter(None, scores.values())))
     assert scores[best["proposal"]] == best["score"]
     assert from_code(best["canonical"]) == canonical_form(from_code(best["code"]))
     assert best["formula"]
@@ -163,11 +143,35 @@ def test_a_search_interrupted_and_resumed_is_the_search_that_was_not(
         run_search(HYBRID, out, n_trials=5, on_change=Interrupt(n_changes))
     assert not (out / "result.json").exists()
 
-    resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+    resumed = run_search(HYBRID, out, n_trials=5, resume=True)
 
     assert without_time(resumed) == without_time(RunFolder.open(finished).read_result())
     assert lasting(out / "journal.jsonl") == lasting(finished / "journal.jsonl")
     assert kinds(out).count("resumed") == 1
+
+
+def test_the_best_of_an_interrupted_search_is_known(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+
+    def interrupt(loop: SearchLoop) -> None:
+        if len(loop.trials.ended) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_search(RANDOM, out, on_change=interrupt)
+
+    run = RunFolder.open(out)
+    scores = [trial.score or 0.0 for trial in trials_of(run).ended]
+    assert not run.result_file.exists()
+    assert len(scores) == 2
+    assert best_trial(run).score == max(scores)
+
+
+def test_a_training_has_no_trials(tmp_path: Path) -> None:
+    train_run(replace(RANDOM, architecture="TransE", plan=None), tmp_path / "run", device=CPU)
+
+    with pytest.raises(SettingsError, match="the run of a training, not of a search"):
+        trials_of(RunFolder.open(tmp_path / "run"))
 
 
 def test_a_finished_search_resumed_gives_its_result_without_training(
@@ -180,7 +184,7 @@ def test_a_finished_search_resumed_gives_its_result_without_training(
     monkeypatch.setattr(judge_module, "Training", fail)
     monkeypatch.setattr(judge_module, "Supernet", fail)
 
-    again = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+    again = run_search(HYBRID, out, n_trials=5, resume=True)
 
     assert without_time(again) == without_time(RunFolder.open(finished).read_result())
 
@@ -189,20 +193,20 @@ def test_a_finished_search_can_be_given_more_trials(tmp_path: Path, finished: Pa
     out = copy_run(finished, tmp_path)
     whole = run_search(HYBRID, tmp_path / "whole", n_trials=8)
 
-    more = run_search(HYBRID, out, n_trials=8, is_resumed=True)
+    more = run_search(HYBRID, out, n_trials=8, resume=True)
 
     assert without_time(more) == without_time(whole)
     assert lasting(out / "journal.jsonl") == lasting(tmp_path / "whole" / "journal.jsonl")
 
 
 def test_resuming_where_there_is_nothing_begins_a_search(tmp_path: Path) -> None:
-    result = run_search(RANDOM, tmp_path / "run", n_trials=1, is_resumed=True)
+    result = run_search(RANDOM, tmp_path / "run", n_trials=1, resume=True)
 
     assert result["trials"] == 1
 
 
 def test_a_folder_that_exists_is_refused_without_resuming(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"exists.*--resume"):
+    with pytest.raises(SettingsError, match=r"exists.* by `resume`, or choose"):
         run_search(RANDOM, tmp_path)
 
     assert list(tmp_path.iterdir()) == []
@@ -218,30 +222,30 @@ def test_a_folder_that_exists_is_refused_without_resuming(tmp_path: Path) -> Non
         (
             small_search(
                 StrategyName.HYBRID,
-                plan=replace(HYBRID.plan, subspace=Subspace.P2),
+                plan=replace(small_plan(StrategyName.HYBRID), subspace=Subspace.P2),
             ),
             "subspace",
         ),
     ],
 )
 def test_resuming_another_search_is_refused_with_the_difference(
-    finished: Path, other: SearchExperiment, words: str
+    finished: Path, other: Experiment, words: str
 ) -> None:
     n_before = len(kinds(finished))
 
-    with pytest.raises(SettingsError, match="is another search") as refusal:
-        run_search(other, finished, is_resumed=True)
+    with pytest.raises(SettingsError, match="was begun otherwise") as refusal:
+        run_search(other, finished, resume=True)
 
     assert words in str(refusal.value)
     assert len(kinds(finished)) == n_before
 
 
 def test_resuming_a_training_as_a_search_is_refused(tmp_path: Path) -> None:
-    trained = replace(RANDOM.experiment, architecture="TransE")
+    trained = replace(RANDOM, architecture="TransE", plan=None)
     train_run(trained, tmp_path / "run", device=CPU)
 
-    with pytest.raises(SettingsError, match=r"no table \[search\]"):
-        run_search(RANDOM, tmp_path / "run", is_resumed=True)
+    with pytest.raises(SettingsError, match=r"was begun otherwise.* `architecture = \"any\"`"):
+        run_search(RANDOM, tmp_path / "run", resume=True)
 
 
 def test_resuming_on_another_device_is_refused(finished: Path) -> None:
@@ -251,7 +255,7 @@ def test_resuming_on_another_device_is_refused(finished: Path) -> None:
             finished,
             budget=Budget(trials=1),
             workers=Workers(device=torch.device("meta")),
-            is_resumed=True,
+            resume=True,
         )
 
 
@@ -268,7 +272,7 @@ def test_resuming_with_data_that_changed_is_refused_with_the_difference(
     write_rows(file, rows)
 
     with pytest.raises(SettingsError, match="other data") as refusal:
-        run_search(asked, tmp_path / "run", n_trials=2, is_resumed=True)
+        run_search(asked, tmp_path / "run", n_trials=2, resume=True)
 
     assert words in str(refusal.value)
 
@@ -278,7 +282,7 @@ def test_a_journal_of_a_newer_version_is_refused(tmp_path: Path, finished: Path)
     journal.write_text(journal.read_text().replace('"version": 1', '"version": 2', 1))
 
     with pytest.raises(DataError, match=r"version 2 .* newer interstellar"):
-        run_search(HYBRID, tmp_path / "run", n_trials=5, is_resumed=True)
+        run_search(HYBRID, tmp_path / "run", n_trials=5, resume=True)
 
 
 def test_a_journal_whose_last_line_was_cut_is_repaired_and_that_is_said(
@@ -290,7 +294,7 @@ def test_a_journal_whose_last_line_was_cut_is_repaired_and_that_is_said(
     journal.write_bytes(b"".join(lines[:9]) + lines[9][:60])
 
     with caplog.at_level(logging.WARNING):
-        resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+        resumed = run_search(HYBRID, out, n_trials=5, resume=True)
 
     [said] = events_of(journal, "resumed")
     assert "the last line was cut" in caplog.text
@@ -307,9 +311,9 @@ def test_a_second_search_in_one_folder_is_refused(tmp_path: Path, finished: Path
         RunFolder.open(out).writing(),
         pytest.raises(SettingsError, match=f"written by process {os.getpid()},"),
     ):
-        run_search(HYBRID, out, n_trials=9, is_resumed=True)
+        run_search(HYBRID, out, n_trials=9, resume=True)
 
-    assert run_search(HYBRID, out, n_trials=5, is_resumed=True)["trials"] == 5
+    assert run_search(HYBRID, out, n_trials=5, resume=True)["trials"] == 5
 
 
 @pytest.mark.parametrize("n_room", [0, 1, 4, 9])
@@ -333,7 +337,7 @@ def test_a_full_disk_ends_the_search_and_what_was_done_can_be_resumed(
             run_search(HYBRID, out, n_trials=5)
     assert len(kinds(out)) == n_room
 
-    resumed = run_search(HYBRID, out, n_trials=5, is_resumed=True)
+    resumed = run_search(HYBRID, out, n_trials=5, resume=True)
 
     assert without_time(resumed) == without_time(RunFolder.open(finished).read_result())
     assert lasting(out / "journal.jsonl") == lasting(finished / "journal.jsonl")
@@ -363,7 +367,7 @@ def test_a_search_that_reused_everything_has_a_best(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [('"earned": {', '"others": {'), ('"code": "[', '"code": "x['), ('"trials": [', '"trial": [')],
+    [('"result": {', '"others": {'), ('"code": "[', '"code": "x['), ('"trials": [', '"trial": [')],
 )
 def test_known_trials_that_were_altered_are_refused(
     tmp_path: Path, before: str, after: str
@@ -377,7 +381,7 @@ def test_known_trials_that_were_altered_are_refused(
     journal.write_text("".join(lines))
 
     with pytest.raises(DataError, match=r"an event `known` .* was altered"):
-        run_search(RANDOM, tmp_path / "run", n_trials=2, is_resumed=True)
+        run_search(RANDOM, tmp_path / "run", n_trials=2, resume=True)
 
 
 def test_what_was_reused_can_be_reused_again(tmp_path: Path) -> None:
@@ -398,9 +402,9 @@ def test_several_searches_can_be_reused_and_resuming_does_so_again(tmp_path: Pat
         run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, on_change=Interrupt(2))
 
     shutil.copytree(tmp_path / "run", tmp_path / "unsaid")
-    resumed = run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, is_resumed=True)
+    resumed = run_search(RANDOM, tmp_path / "run", n_trials=2, reuse=both, resume=True)
     shutil.rmtree(tmp_path / "first")
-    unsaid = run_search(RANDOM, tmp_path / "unsaid", n_trials=2, is_resumed=True)
+    unsaid = run_search(RANDOM, tmp_path / "unsaid", n_trials=2, resume=True)
 
     assert without_time(resumed) == without_time(unsaid) == without_time(whole)
     assert len(events_of(tmp_path / "unsaid" / "journal.jsonl", "known")) == 1
@@ -410,13 +414,13 @@ def test_several_searches_can_be_reused_and_resuming_does_so_again(tmp_path: Pat
     ("other", "words"),
     [
         (small_search(settings={"dim": 10}), "`dim = 10`, and now `dim = 8`"),
-        (small_search(settings={"max_epochs": 3}), "`max_epochs = 3`, and now `max_epochs = 2`"),
+        (small_search(settings={"epochs": 3}), "`max_epochs = 3`, and now `max_epochs = 2`"),
         (small_search(seed=4), "`seed = 4`, and now `seed = 3`"),
         (small_search(data="synthetic:entities=61"), "other data"),
     ],
 )
 def test_reusing_what_does_not_hold_here_is_refused_with_the_difference(
-    tmp_path: Path, other: SearchExperiment, words: str
+    tmp_path: Path, other: Experiment, words: str
 ) -> None:
     run_search(other, tmp_path / "other", n_trials=1)
 
@@ -437,23 +441,27 @@ def test_scores_of_another_kind_of_device_are_not_reused(tmp_path: Path) -> None
 
 
 def test_reusing_what_is_no_search_is_refused(tmp_path: Path) -> None:
-    train_run(replace(RANDOM.experiment, architecture="TransE"), tmp_path / "training", device=CPU)
+    train_run(replace(RANDOM, architecture="TransE", plan=None), tmp_path / "training", device=CPU)
 
-    with pytest.raises(SettingsError, match=r"no table \[search\]"):
+    with pytest.raises(SettingsError, match="the run of a training, not of a search"):
         run_search(RANDOM, tmp_path / "run", reuse=(tmp_path / "training",))
     with pytest.raises(SettingsError, match="does not exist"):
         run_search(RANDOM, tmp_path / "run", reuse=(tmp_path / "nowhere",))
     assert not (tmp_path / "run").exists()
 
 
-def test_a_search_whose_trials_all_fail_says_why(tmp_path: Path) -> None:
-    asked = small_search(
-        plan=SearchPlan(strategy=StrategyName.RANDOM, subspace=Subspace.P4),
-        settings={"learning_rate": 1e38, "max_epochs": 4},
-    )
+def test_a_search_whose_trials_all_fail_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise TrainingError("the loss was not a finite number")
+
+    monkeypatch.setattr(judge_module, "Training", fail)
 
     with pytest.raises(TrainingError, match=r"none of 3 trials has a score .*not a finite number"):
-        run_search(asked, tmp_path / "run", n_trials=3)
+        run_search(RANDOM, tmp_path / "run", n_trials=3)
+    with pytest.raises(SettingsError, match="has no trial with a score yet"):
+        best_trial(RunFolder.open(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("strategy", ["darts", "one-shot"])
@@ -484,16 +492,16 @@ def test_a_hybrid_search_outlives_its_shared_rounds(
 
 def test_a_search_out_of_time_keeps_what_it_has_and_goes_on_with_the_rest(tmp_path: Path) -> None:
     """Once two trials have ended, there is time left for a small part of the third."""
-    asked = small_search(settings={"max_epochs": 60})
+    asked = small_search(settings={"epochs": 60})
     journal = tmp_path / "run" / "journal.jsonl"
 
     def cut_time(loop: SearchLoop) -> None:
-        if len(loop.trials.ended) == 2:
-            loop.budget = Budget(seconds=loop.seconds + 0.02)
+        if len(loop.trials.ended) == 2 and loop.budget.seconds is None:
+            loop.budget = Budget(time=loop.seconds + 0.02)
 
     first = run_search(asked, tmp_path / "run", n_trials=4, on_change=cut_time)
     late = [event["number"] for event in events_of(journal, "unfinished")]
-    more = run_search(asked, tmp_path / "run", n_trials=4, is_resumed=True)
+    more = run_search(asked, tmp_path / "run", n_trials=4, resume=True)
 
     assert (first["trials"], late) == (2, [2])
     assert more["trials"] == 4
@@ -502,9 +510,7 @@ def test_a_search_out_of_time_keeps_what_it_has_and_goes_on_with_the_rest(tmp_pa
 
 def test_a_search_without_time_for_one_trial_says_so(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="the time was over before the first had one"):
-        search_run(
-            RANDOM, tmp_path / "run", budget=Budget(seconds=1e-6), workers=Workers(device=CPU)
-        )
+        search_run(RANDOM, tmp_path / "run", budget=Budget(time=1e-6), workers=Workers(device=CPU))
 
 
 @pytest.mark.slow
@@ -515,13 +521,22 @@ def test_two_workers_try_what_one_tries_and_find_the_same(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)  # so that each has one thread, as here
     alone = run_search(RANDOM, tmp_path / "alone", n_trials=4)
 
-    both = run_search(RANDOM, tmp_path / "both", n_trials=4, n_workers=2)
+    epochs: set[tuple[int, int]] = set()
+
+    both = run_search(
+        RANDOM,
+        tmp_path / "both",
+        n_trials=4,
+        n_workers=2,
+        on_change=lambda loop: epochs.update(loop.epochs_by_number.values()),
+    )
 
     def by_number(out: Path) -> list[dict[str, object]]:
         return sorted(lasting(out / "journal.jsonl"), key=lambda event: str(event["number"]))
 
     assert by_number(tmp_path / "both") == by_number(tmp_path / "alone")
     assert both["best"]["code"] == alone["best"]["code"]
+    assert epochs == {(1, 2), (2, 2)}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The supernet: shared weights, one architecture at a time."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -11,26 +10,35 @@ from torch import Tensor
 from torch.nn import functional
 
 import interstellar
-from interstellar.architecture.architecture import Architecture, Macro, Micro
-from interstellar.architecture.choices import Activation, Combinator, Source
-from interstellar.architecture.coordinates import N_CHOICES, N_MACRO
+from interstellar.architecture.architecture import (
+    Activation,
+    Architecture,
+    Combinator,
+    Macro,
+    Micro,
+    Source,
+)
 from interstellar.architecture.literature import LITERATURE
-from interstellar.architecture.search_space import SearchSpace
-from interstellar.architecture.subspaces import Subspace
+from interstellar.architecture.search_space import N_CHOICES, N_MACRO, SearchSpace, Subspace
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import with_inverses
 from interstellar.errors import TrainingError
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.searching.natural_gradient import ControllerState, uniform
-from interstellar.searching.relaxation import run_relaxed
-from interstellar.searching.supernet import Reading, Supernet, run_shared_round, train_uniformly
+from interstellar.searching.supernet import (
+    Reading,
+    Supernet,
+    run_relaxed,
+    run_shared_round,
+    train_uniformly,
+)
 from interstellar.tasks.task import Task, build_network, task_for
 from interstellar.training.presets import default_settings
-from interstellar.training.settings import Precision, Selection, TrainingSettings
+from interstellar.training.settings import Metric, Precision, TrainingSettings
 
 CPU = torch.device("cpu")
-ALIGNMENT_DATA = "synthetic-alignment:entities=60,seed=1"
+ALIGNMENT_DATA = "synthetic-alignment:entities=40,seed=1"
 SPACE = SearchSpace()
 GATED = Macro(
     subject=Combinator.GATED,
@@ -41,14 +49,6 @@ GATED = Macro(
 )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
-
-
 @cache
 def prepare(data: str) -> tuple[Task, Tensor, TrainingSettings]:
     task = task_for(interstellar.load(data))
@@ -57,7 +57,7 @@ def prepare(data: str) -> tuple[Task, Tensor, TrainingSettings]:
         default_settings(name, data),
         dim=8,
         batch_size=256,
-        selection=Selection.MRR,
+        metric=Metric.MRR,
         precision=Precision.FLOAT32,
     )
     table = sample_paths(WalkGraph.of(task.graph), settings.walk, seed=0, device=CPU)
@@ -98,7 +98,7 @@ def weights_of(supernet: Supernet) -> dict[str, Tensor]:
 @pytest.mark.parametrize("data", ["geography-S3", ALIGNMENT_DATA])
 def test_a_step_with_one_architecture_is_that_of_its_own_network(data: str) -> None:
     """The shared weights that it does not use stay where they are."""
-    supernet = build(data, l2=0.0)
+    supernet = build(data, weight_decay=0.0)
     architecture = LITERATURE["RSN"]
     task, _, settings = prepare(data)
     own = build_network(task, architecture, dim=settings.dim, dropout=0.0)
@@ -272,7 +272,7 @@ def test_training_uniformly_lowers_the_loss_of_architectures_on_average() -> Non
 
 
 def test_the_learning_rate_decays_from_epoch_to_epoch() -> None:
-    supernet = build(learning_rate=0.1, decay=0.5, batch_size=10_000)
+    supernet = build(learning_rate=0.1, lr_decay=0.5, batch_size=10_000)
     supernet.set(LITERATURE["TransE"])
     rates = []
 
@@ -306,7 +306,7 @@ def test_the_relaxed_supernet_learns_weights_that_sum_to_one(data: str) -> None:
 
 
 def test_the_gradient_of_the_mixture_is_that_of_the_training_loss() -> None:
-    supernet = build(reading=Reading.GRADIENT, batch_size=8, l2=0.0)
+    supernet = build(reading=Reading.GRADIENT, batch_size=8, weight_decay=0.0)
     mixture, step = supernet.cell.mixture, supernet.step
     mixture.weights.data.fill_(0.3)
     assert mixture.weights.grad is not None
@@ -342,19 +342,12 @@ def test_a_subspace_that_never_reads_O_s_has_equal_weights_there() -> None:  # n
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(
     ("data", "reading"),
-    [
-        ("geography-S3", Reading.LOSS),
-        ("geography-S3", Reading.MRR),
-        (ALIGNMENT_DATA, Reading.LOSS),
-    ],
+    [("geography-S3", Reading.LOSS), ("geography-S3", Reading.MRR), (ALIGNMENT_DATA, Reading.LOSS)],
 )
 def test_on_cuda_captured_steps_and_judgements_follow_the_architecture_that_is_set(
     data: str, reading: Reading
 ) -> None:
-    ours, reference = (
-        build(data, device="cuda", reading=reading),
-        build(data, reading=reading),
-    )
+    ours, reference = (build(data, device="cuda", reading=reading), build(data, reading=reading))
     architectures = [
         LITERATURE["TransE"],
         LITERATURE["RSN"],

@@ -35,13 +35,13 @@ def test_metrics_are_those_of_cosines_counted_by_hand(split: Split, candidates: 
     subjects = draw_subjects(graph)
     pairs = graph.valid if split is Split.VALID else graph.test
     reference = np.concatenate([graph.valid, graph.test])[:, 1].tolist()
-    everyone = range(len(graph.second.entities))
+    everyone = range(len(graph.target.entities))
     rivals = reference if candidates is Candidates.REFERENCE else everyone
 
     metrics = EntityAlignment(graph).measure_decoded(subjects, split, candidates, COSINE)
 
     unit = functional.normalize(subjects.double(), dim=1)
-    first, second = unit.tensor_split([len(graph.first.entities)])
+    first, second = unit.tensor_split([len(graph.source.entities)])
     cosines = (first @ second.T).tolist()
     ranks = [1 + sum(cosines[a][c] > cosines[a][b] for c in rivals) for a, b in pairs.tolist()]
     assert metrics.n == len(pairs)
@@ -69,7 +69,7 @@ def test_partners_with_the_same_embedding_are_all_found(
     graph = load_pair()
     task = EntityAlignment(graph)
     subjects = draw_subjects(graph)
-    pairs = np.concatenate([graph.seeds, graph.valid, graph.test])
+    pairs = np.concatenate([graph.train, graph.valid, graph.test])
     for a, b in graph.joint_pairs(pairs).tolist():
         subjects[b] = 2 * subjects[a]
 

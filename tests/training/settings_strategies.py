@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
-from interstellar.data.splitting import Split
+from interstellar.data.splitting import SplitShares
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
-from interstellar.training.experiment import MAX_SEED, Experiment
-from interstellar.training.settings import Precision, Selection, TrainingSettings
+from interstellar.runs.experiment import MAX_SEED, Experiment
+from interstellar.training.settings import Metric, Precision, TrainingSettings
 
 biases = st.floats(0.5, 1, exclude_min=True, exclude_max=True)
-positive = st.floats(0, 1e300, exclude_min=True)
+positive = st.floats(0, 1e6, exclude_min=True)
 counts = st.integers(1, 2**31 - 1)
 names = st.text(min_size=1)
 
@@ -26,13 +26,13 @@ all_settings = st.builds(
     dim=st.integers(1, 2**15).map(lambda half: 2 * half),
     batch_size=counts,
     learning_rate=positive,
-    l2=st.floats(0, 1e300),
+    weight_decay=st.floats(0, 1e6),
     dropout=st.floats(0, 1, exclude_max=True),
-    decay=st.floats(0, 1, exclude_min=True),
+    lr_decay=st.floats(0, 1, exclude_min=True),
     max_epochs=counts,
     validate_every=counts,
     patience=st.integers(0, 2**31 - 1),
-    selection=st.sampled_from(Selection),
+    metric=st.sampled_from(Metric),
     gradient_norm=st.none() | positive,
     precision=st.sampled_from(Precision),
     n_negatives=st.none() | counts,
@@ -41,9 +41,9 @@ all_settings = st.builds(
 
 splits = st.sampled_from(
     [
-        Split(train=0.9, valid=0.05, test=0.05),
-        Split(train=1.0, valid=0.0, test=0.0),
-        Split(train=1 / 3, valid=1 / 3, test=1 / 3),
+        SplitShares(train=0.9, valid=0.05, test=0.05),
+        SplitShares(train=1.0, valid=0.0, test=0.0),
+        SplitShares(train=1 / 3, valid=1 / 3, test=1 / 3),
     ]
 )
 
@@ -57,6 +57,8 @@ def experiments(draw: st.DrawFn) -> Experiment:
         pairs=draw(names) if is_pair else None,
         split=draw(st.none() | splits),
         split_seed=draw(st.integers(0, MAX_SEED)),
+        columns=draw(st.none() | st.tuples(names, names, names) | st.just((3, 1, 2))),
+        labels=draw(st.booleans()),
         architecture=draw(names.filter(str.strip)),
         seed=draw(st.integers(0, MAX_SEED)),
         settings=draw(all_settings),

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from interstellar.architecture.literature import LITERATURE
-from interstellar.training.adam import Adam, shorten_rows
-from interstellar.training.flat_parameters import FlatParameters
-from tests.training.test_step import DIM, TWO_WAY, build_network
+from interstellar.model.path_network import NetworkForm
+from interstellar.training.adam import ROW_BLOCK, Adam, FlatParameters, room, shorten_rows
+from tests.training.test_step import DIM, N_ENTITIES, ONE_WAY, TWO_WAY, build_network
 
 GOOD, BAD = torch.tensor(False), torch.tensor(True)
 
 
-def build_adam(*, l2: float = 0.0, max_norm: float | None = None) -> Adam:
+def build_adam(*, weight_decay: float = 0.0, max_norm: float | None = None) -> Adam:
     network = build_network(LITERATURE["RSN"], TWO_WAY)
     parameters = FlatParameters(network, torch.device("cpu"))
-    adam = Adam(parameters, l2=l2, max_norm=max_norm, row_length=DIM)
+    adam = Adam(parameters, weight_decay=weight_decay, max_norm=max_norm, row_length=DIM)
     adam.learning_rate.fill_(0.01)
     return adam
 
@@ -34,12 +34,12 @@ def draw_gradients(adam: Adam, n_steps: int = 6) -> Tensor:
     return torch.randn(n_steps, len(adam.parameters.values), generator=generator)
 
 
-@pytest.mark.parametrize("l2", [0.0, 0.3])
-def test_it_moves_parameters_as_torch_does(l2: float) -> None:
-    adam = build_adam(l2=l2)
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+def test_it_moves_parameters_as_torch_does(weight_decay: float) -> None:
+    adam = build_adam(weight_decay=weight_decay)
     gradients = draw_gradients(adam)
     expected = adam.parameters.values.clone().requires_grad_()
-    optimiser = torch.optim.Adam([expected], lr=0.01, weight_decay=l2)
+    optimiser = torch.optim.Adam([expected], lr=0.01, weight_decay=weight_decay)
 
     take_steps(adam, gradients)
     for gradient in gradients:
@@ -51,7 +51,7 @@ def test_it_moves_parameters_as_torch_does(l2: float) -> None:
 
 
 def test_the_factor_scales_the_gradient_before_weight_decay() -> None:
-    one, other = build_adam(l2=0.3), build_adam(l2=0.3)
+    one, other = build_adam(weight_decay=0.3), build_adam(weight_decay=0.3)
     gradients = draw_gradients(one)
 
     take_steps(one, 7 * gradients)
@@ -76,7 +76,7 @@ def test_rows_of_entities_stay_within_the_norm_and_nothing_else_is_cut() -> None
 
 
 def test_where_the_step_is_bad_only_the_gradient_is_cleared() -> None:
-    adam = build_adam(l2=0.1, max_norm=0.001)
+    adam = build_adam(weight_decay=0.1, max_norm=0.001)
     before = [t.clone() for t in (adam.parameters.values, adam.m, adam.v)]
     adam.parameters.gradients.fill_(torch.nan)
 
@@ -88,7 +88,11 @@ def test_where_the_step_is_bad_only_the_gradient_is_cleared() -> None:
 
 
 def test_it_goes_on_from_its_state_to_the_last_bit() -> None:
-    whole, first, second = build_adam(l2=0.1), build_adam(l2=0.1), build_adam(l2=0.1)
+    whole, first, second = (
+        build_adam(weight_decay=0.1),
+        build_adam(weight_decay=0.1),
+        build_adam(weight_decay=0.1),
+    )
     gradients = draw_gradients(whole)
 
     take_steps(whole, gradients)
@@ -114,3 +118,63 @@ def test_shortening_keeps_directions_and_short_rows(seed: int, max_norm: float) 
     torch.testing.assert_close(rows[is_short], before[is_short])
     torch.testing.assert_close(rows.norm(dim=1), lengths.clamp(max=max_norm))
     torch.testing.assert_close(rows * lengths.unsqueeze(1), before * rows.norm(dim=1, keepdim=True))
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+def test_the_network_keeps_its_values_and_uses_the_vector(form: NetworkForm) -> None:
+    network = build_network(LITERATURE["RSN"], form)
+    before = {name: p.detach().clone() for name, p in network.named_parameters()}
+
+    flat = FlatParameters(network, CPU)
+    kept = flat.snapshot()
+    flat.values.add_(1)
+
+    for name, parameter in network.named_parameters():
+        torch.testing.assert_close(kept[name], before[name], rtol=0, atol=0)
+        torch.testing.assert_close(parameter.detach(), before[name] + 1)
+
+
+def test_gradients_of_the_network_lie_in_one_vector() -> None:
+    network = build_network(LITERATURE["RSN"], ONE_WAY)
+    flat = FlatParameters(network, CPU)
+
+    for parameter in network.parameters():
+        assert parameter.grad is not None
+        parameter.grad.fill_(1)
+
+    assert flat.gradients.sum() == sum(p.numel() for p in network.parameters())
+
+
+def test_entities_come_first_with_rows_of_zeros_behind_them() -> None:
+    network = build_network(LITERATURE["TransE"], TWO_WAY)
+    flat = FlatParameters(network, CPU)
+
+    table = network.entity_table()
+
+    assert flat.n_entity_numbers == ROW_BLOCK * 2 * DIM
+    assert table.values.shape == (ROW_BLOCK, 2 * DIM)
+    assert table.n_entities == N_ENTITIES
+    assert table.values.data_ptr() == flat.values.data_ptr()
+    assert table.gradient.data_ptr() == flat.gradients.data_ptr()
+    assert table.values[N_ENTITIES:].abs().max() == 0
+
+
+def test_a_snapshot_is_a_copy_and_can_be_restored() -> None:
+    flat = FlatParameters(build_network(LITERATURE["RSN"], TWO_WAY), CPU)
+    before = flat.values.clone()
+
+    snapshot = flat.snapshot()
+    flat.values.mul_(2)
+    flat.restore(snapshot)
+
+    torch.testing.assert_close(flat.values, before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "numbers"), [((1, 3), 384), ((128, 3), 384), ((129, 3), 768), ((5,), 128)]
+)
+def test_room_is_made_for_whole_blocks_of_rows(shape: tuple[int, ...], numbers: int) -> None:
+    assert room(torch.empty(shape)) == numbers

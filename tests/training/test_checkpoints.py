@@ -15,10 +15,11 @@ import torch
 from interstellar.errors import DataError
 from interstellar.training.checkpoints import (
     Checkpoint,
-    load_best,
     load_checkpoint,
     load_latest,
+    remove_checkpoints,
     save_checkpoint,
+    write_checkpoint,
 )
 
 KINDS = (
@@ -140,39 +141,37 @@ def test_an_empty_folder_has_no_checkpoint(tmp_path: Path) -> None:
 
     assert latest.checkpoint is None
     assert latest.damaged == ()
+    assert load_latest(tmp_path / "missing").checkpoint is None
     with pytest.raises(DataError, match="is not a file"):
-        load_best(tmp_path)
+        load_checkpoint(tmp_path / "state.safetensors")
 
 
-def test_the_two_newest_and_the_best_are_kept(tmp_path: Path) -> None:
-    for epoch in range(1, 7):
-        save_checkpoint(tmp_path, make_checkpoint(epoch), is_best=epoch in (2, 3))
+def test_the_two_newest_are_kept(tmp_path: Path) -> None:
+    save_all(tmp_path, 1, 2, 3, 4, 4)
 
-    assert names_in(tmp_path) == [
-        "best.safetensors",
-        "epoch-000005.safetensors",
-        "epoch-000006.safetensors",
-    ]
-    assert load_best(tmp_path).epoch == 3
+    assert names_in(tmp_path) == ["epoch-000003.safetensors", "epoch-000004.safetensors"]
 
 
-def test_the_same_epoch_may_be_saved_again_as_the_best(tmp_path: Path) -> None:
-    for _ in range(2):
-        save_checkpoint(tmp_path, make_checkpoint(1), is_best=True)
+def test_all_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    save_all(tmp_path, 1, 2)
+    (tmp_path / "notes.txt").write_text("not ours")
 
-    assert names_in(tmp_path) == ["best.safetensors", "epoch-000001.safetensors"]
+    remove_checkpoints(tmp_path)
+
+    assert names_in(tmp_path) == ["notes.txt"]
 
 
-def test_the_best_is_the_last_resort(tmp_path: Path) -> None:
-    save_checkpoint(tmp_path, make_checkpoint(1), is_best=True)
-    for path in save_all(tmp_path, 2, 3):
-        path.write_bytes(b"damaged")
+def test_a_state_under_a_name_of_its_own_comes_back(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "state.safetensors", make_checkpoint(7))
 
-    latest = load_latest(tmp_path)
+    assert load_checkpoint(tmp_path / "state.safetensors").epoch == 7
+    assert latest_epoch(tmp_path) is None
 
-    assert latest.checkpoint is not None
-    assert latest.checkpoint.epoch == 1
-    assert len(latest.damaged) == 2
+
+def test_a_folder_that_was_not_copied_along_is_made_again(tmp_path: Path) -> None:
+    save_all(tmp_path / "checkpoints", 1)
+
+    assert latest_epoch(tmp_path / "checkpoints") == 1
 
 
 def test_going_on_before_a_damaged_checkpoint_removes_it(tmp_path: Path) -> None:
@@ -218,7 +217,7 @@ def test_a_write_that_does_not_fit_leaves_the_checkpoints_before(tmp_path: Path)
         "from tests.training.test_checkpoints import make_checkpoint, save_checkpoint\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        "save_checkpoint(pathlib.Path(sys.argv[1]), make_checkpoint(3, n=5000), is_best=True)\n"
+        "save_checkpoint(pathlib.Path(sys.argv[1]), make_checkpoint(3, n=5000))\n"
     )
 
     done = subprocess.run(
@@ -233,20 +232,6 @@ def test_a_write_that_does_not_fit_leaves_the_checkpoints_before(tmp_path: Path)
     assert "File too large" in done.stderr
     assert names_in(tmp_path) == ["epoch-000001.safetensors", "epoch-000002.safetensors"]
     assert latest_epoch(tmp_path) == 2
-
-
-def test_a_disk_without_links_gets_a_copy_as_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> NoReturn:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-
-    save_checkpoint(tmp_path, make_checkpoint(4), is_best=True)
-
-    assert load_best(tmp_path).epoch == 4
-    assert names_in(tmp_path) == ["best.safetensors", "epoch-000004.safetensors"]
 
 
 def rename(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Training together: each member as it would be alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -30,7 +30,7 @@ from interstellar.training.group_training import (
 )
 from interstellar.training.loop import Training
 from interstellar.training.presets import default_settings
-from interstellar.training.settings import Precision, Selection, TrainingSettings
+from interstellar.training.settings import Metric, Precision, TrainingSettings
 from tests.training.test_loop import Quiet
 from tests.training.test_step import ONE_WAY, TWO_WAY
 
@@ -41,18 +41,12 @@ SETTINGS = replace(
     batch_size=512,
     max_epochs=3,
     validate_every=1,
-    selection=Selection.MRR,
+    metric=Metric.MRR,
     precision=Precision.FLOAT32,
 )
+
+pytestmark = pytest.mark.slow
 SIZE = NetworkSize(n_entities=300, n_relations=2, dim=8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 @cache
@@ -126,7 +120,7 @@ def assert_same(found: Recording, expected: Recording, *, tolerance: float) -> N
 
 
 def test_members_of_a_diverse_group_are_what_they_are_alone() -> None:
-    architectures = [*draw_architectures(10), LITERATURE["TransE"], LITERATURE["RSN"]]
+    architectures = [*draw_architectures(4), LITERATURE["TransE"], LITERATURE["RSN"]]
     found, expected = Recording(), Recording()
 
     members = together(architectures, measure=found)
@@ -144,7 +138,7 @@ def test_members_of_a_diverse_group_are_what_they_are_alone() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"dropout": 0.3}, {"l2": 0.01}, {"gradient_norm": 5.0}, {"validate_every": 2}],
+    [{"dropout": 0.3}, {"weight_decay": 0.01}, {"gradient_norm": 5.0}, {"validate_every": 2}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_every_setting_acts_as_it_does_alone(changes: dict[str, Any]) -> None:
@@ -298,7 +292,7 @@ def test_what_cannot_be_trained_together_is_refused() -> None:
 
 
 def test_a_metric_that_is_not_measured_is_refused() -> None:
-    with pytest.raises(SettingsError, match="selection is mrr, but on this data there are n only"):
+    with pytest.raises(SettingsError, match="metric is mrr, but on this data there are n only"):
         together(draw_architectures(1), measure=lambda _: {"n": 1.0})
 
 

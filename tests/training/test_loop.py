@@ -1,40 +1,36 @@
 """The loop: epochs, validation, early stopping, bad losses, resuming."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import ZERO_OUTPUT
-from interstellar.architecture.formula_writing import to_formula
+from interstellar.architecture.formula import to_formula
 from interstellar.architecture.literature import LITERATURE
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.model.softmax_loss import softmax_loss
 from interstellar.training import step as step_module
 from interstellar.training.loop import (
+    EarlyStopping,
     EpochReport,
     Progress,
     Training,
     torch_seed,
 )
-from interstellar.training.settings import Selection
+from interstellar.training.settings import Metric
 from tests.training.test_step import ONE_WAY, TWO_WAY, build_network, draw_paths, small_settings
 
 N_STEPS = 5
 """Steps an epoch in `build_training`, unless it is told otherwise."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 class Quiet:
@@ -160,12 +156,15 @@ def test_it_stops_early_when_the_patience_is_used_up() -> None:
 
 
 def test_the_learning_rate_decays_after_every_epoch() -> None:
-    rates: list[float] = []
-    observer = Quiet(lambda training: rates.append(float(training._step.adam.learning_rate)))
+    seen: list[Tensor] = []
+    training = build_training(learning_rate=0.01, lr_decay=0.01)
+    seen.append(training.network.entities.detach().clone())
 
-    build_training(learning_rate=0.1, decay=0.5).run(observer)
+    training.run(Quiet(lambda at: seen.append(at.network.entities.detach().clone())))
 
-    assert rates == pytest.approx([0.1, 0.05, 0.025])
+    moved = [float((after - before).norm()) for before, after in itertools.pairwise(seen)]
+    for before, after in itertools.pairwise(moved):
+        assert 0.003 < after / before < 0.03  # Adam's steps are as long as the rate
 
 
 @pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
@@ -252,9 +251,9 @@ def test_parameters_that_became_infinite_in_the_last_step_are_never_kept(
 
 
 def test_a_metric_that_is_not_measured_is_refused() -> None:
-    training = build_training(measure=lambda _: {"mrr": 0.1}, selection=Selection.AUC_PR)
+    training = build_training(measure=lambda _: {"mrr": 0.1}, metric=Metric.AUC_PR)
 
-    with pytest.raises(SettingsError, match="selection is auc_pr, but on this data there are mrr"):
+    with pytest.raises(SettingsError, match="metric is auc_pr, but on this data there are mrr"):
         training.run(Quiet())
 
 
@@ -280,3 +279,40 @@ def test_progress_comes_back_from_json() -> None:
     assert progress == training.progress
     assert progress.seconds > 0
     assert progress.step_ms > 0
+
+
+scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(scores=scores)
+def test_the_best_epoch_is_the_last_with_the_highest_score(scores: list[float]) -> None:
+    stopping = EarlyStopping(patience=0)
+
+    verdicts = [stopping.observe(epoch, score) for epoch, score in enumerate(scores, 1)]
+
+    assert stopping.best_score == max(scores)
+    assert stopping.best_epoch == len(scores) - scores[::-1].index(max(scores))
+    assert verdicts == [score == max(scores[: i + 1]) for i, score in enumerate(scores)]
+
+
+@given(scores=scores, patience=st.integers(1, 5))
+def test_it_is_over_once_the_patience_for_a_gain_is_used_up(
+    scores: list[float], patience: int
+) -> None:
+    stopping = EarlyStopping(patience)
+
+    for epoch, score in enumerate(scores, 1):
+        stopping.observe(epoch, score)
+
+        first_of_best = 1 + scores.index(max(scores[:epoch]))
+        assert stopping.is_over is (epoch - first_of_best >= patience)
+
+
+@given(scores=scores)
+def test_without_patience_it_is_never_over(scores: list[float]) -> None:
+    stopping = EarlyStopping(patience=0)
+
+    for epoch, score in enumerate(scores, 1):
+        stopping.observe(epoch, score)
+
+    assert not stopping.is_over

@@ -7,7 +7,7 @@ import pytest
 from interstellar.architecture.literature import PUBLISHED
 from interstellar.architecture.notation import read_architecture
 from interstellar.data.catalogue import require_set
-from interstellar.data.named_set import Task
+from interstellar.data.graph import Task
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.presets import (
@@ -28,7 +28,7 @@ from interstellar.training.presets import (
     paper_preset,
     search_settings,
 )
-from interstellar.training.settings import Selection, TrainingSettings
+from interstellar.training.settings import Metric, TrainingSettings
 
 ALL = (*PAPER_PRESETS, *COUNTRIES_PRESETS)
 
@@ -59,13 +59,13 @@ def test_the_rows_of_a_task_share_what_the_paper_fixes(preset: Preset) -> None:
     if preset.task is Task.ENTITY_ALIGNMENT:
         assert shared == (256, 40, 1, 0)
         assert settings.gradient_norm == 5
-        assert settings.selection is Selection.MRR
+        assert settings.metric is Metric.MRR
         assert settings.walk == WalkSettings.alignment()
     else:
         n_epochs = 80 if preset.data == "WN18RR" else 50  # it still gains at the published 50
         assert shared == (256, n_epochs, 2, 0)
         assert settings.gradient_norm is None
-        assert settings.selection is Selection.MRR
+        assert settings.metric is Metric.MRR
         assert settings.walk == WalkSettings.link_prediction()
 
 
@@ -74,8 +74,12 @@ def test_a_row_is_the_one_that_was_printed() -> None:
 
     settings, published = row.settings, row.published
     assert row.architecture == "[1,11,2,2,1,0,1,1,1,0,1]"
-    assert (settings.learning_rate, settings.l2, settings.dropout) == (3e-5, 0.001378, 0.45)
-    assert (settings.batch_size, settings.decay) == (512, 0.989504)
+    assert (settings.learning_rate, settings.weight_decay, settings.dropout) == (
+        3e-5,
+        0.001378,
+        0.45,
+    )
+    assert (settings.batch_size, settings.lr_decay) == (512, 0.989504)
     assert published is not None
     assert (published.hits_at_1, published.hits_at_10, published.mrr) == (40.2, 72.0, 0.51)
 
@@ -108,7 +112,7 @@ def test_every_set_has_settings_for_training_and_for_search(
 
 
 def test_a_task_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(SettingsError, match="must be one of link-prediction, entity-alignment"):
+    with pytest.raises(SettingsError, match="Choose link-prediction or entity-alignment"):
         default_settings("question answering", "WN18RR")
 
 

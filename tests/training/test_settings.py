@@ -4,12 +4,13 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.presets import ALIGNMENT
-from interstellar.training.settings import Precision, Selection, TrainingSettings, with_changes
+from interstellar.training.settings import Metric, Precision, TrainingSettings, with_changes
 
 BAD_VALUES = [
     ("dim", 0),
@@ -23,13 +24,16 @@ BAD_VALUES = [
     ("learning_rate", 0.0),
     ("learning_rate", math.nan),
     ("learning_rate", math.inf),
-    ("l2", -1e-9),
-    ("l2", math.nan),
+    ("learning_rate", 1e300),
+    ("learning_rate", "fast"),
+    ("weight_decay", -1e-9),
+    ("weight_decay", math.nan),
+    ("weight_decay", 1e7),
     ("dropout", 1.0),
     ("dropout", -0.1),
     ("dropout", math.nan),
-    ("decay", 0.0),
-    ("decay", 1.1),
+    ("lr_decay", 0.0),
+    ("lr_decay", 1.1),
     ("max_epochs", 0),
     ("validate_every", 0),
     ("patience", -1),
@@ -37,7 +41,7 @@ BAD_VALUES = [
     ("gradient_norm", 0.0),
     ("gradient_norm", math.inf),
     ("n_negatives", 0),
-    ("selection", "hits@1"),
+    ("metric", "hits@1"),
     ("precision", "auto"),
 ]
 
@@ -50,7 +54,13 @@ def test_a_value_that_cannot_work_is_refused_by_name_with_the_rule(name: str, va
 
 def test_the_edges_of_the_ranges_are_allowed() -> None:
     settings = replace(
-        ALIGNMENT, dim=2, l2=0.0, dropout=0.0, decay=1.0, patience=0, gradient_norm=None
+        ALIGNMENT,
+        dim=2,
+        weight_decay=0.0,
+        dropout=0.0,
+        lr_decay=1.0,
+        patience=0,
+        gradient_norm=None,
     )
 
     assert settings.dim == 2
@@ -64,12 +74,24 @@ def test_equal_settings_are_equal_and_hash_equally() -> None:
 
 
 def test_single_values_are_changed_and_none_leaves_them() -> None:
-    walk = WalkSettings.link_prediction()
+    changed = with_changes(ALIGNMENT, dim=64, epochs=3, learning_rate=None, metric="mrr")
 
-    changed = with_changes(ALIGNMENT, dim=64, learning_rate=None, gradient_norm=None, walk=walk)
-
-    assert changed == replace(ALIGNMENT, dim=64, walk=walk)
+    assert changed == replace(ALIGNMENT, dim=64, max_epochs=3, metric=Metric.MRR)
     assert with_changes(ALIGNMENT) == ALIGNMENT
+
+
+def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
+    changes: Any = {"dim": np.int64(64), "learning_rate": np.float64(0.5), "dropout": np.float32(0)}
+
+    changed = with_changes(ALIGNMENT, **changes)
+
+    assert changed == replace(ALIGNMENT, dim=64, learning_rate=0.5, dropout=0.0)
+    assert [type(n) for n in (changed.dim, changed.learning_rate)] == [int, float]
+
+
+def test_an_unknown_word_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SettingsError, match=r"'mr' is unknown\. Choose hits@1, mrr or auc_pr"):
+        with_changes(ALIGNMENT, metric="mr")
 
 
 def test_a_change_is_validated() -> None:
@@ -82,13 +104,13 @@ def test_the_full_softmax_in_automatic_precision_is_the_default() -> None:
         dim=2,
         batch_size=1,
         learning_rate=1.0,
-        l2=0.0,
+        weight_decay=0.0,
         dropout=0.0,
-        decay=1.0,
+        lr_decay=1.0,
         max_epochs=1,
         validate_every=1,
         patience=0,
-        selection=Selection.MRR,
+        metric=Metric.MRR,
         gradient_norm=None,
         walk=WalkSettings.link_prediction(),
     )

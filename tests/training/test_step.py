@@ -1,7 +1,6 @@
 """One training step: its gradients are those of the formula, however it is cut."""
 
 import copy
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ from interstellar.architecture.literature import LITERATURE
 from interstellar.model.path_cell import PathCell
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from interstellar.model.softmax_loss import LossPlan
-from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.adam import FlatParameters
 from interstellar.training.presets import default_settings
 from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
 from interstellar.training.step import StepPlan, TrainingStep
@@ -26,14 +25,6 @@ TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
 ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
 N_ENTITIES, N_RELATIONS, DIM, LENGTH = 11, 3, 6, 3
 WHOLE = StepPlan(LossPlan(chunk_rows=10_000))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    n_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_before)
 
 
 def draw_paths(n_paths: int, *, seed: int = 0) -> Tensor:

@@ -23,8 +23,13 @@ product, a constant beside it could be taken up by W_1 and W_2, and we leave it.
 
 from dataclasses import replace
 
-from interstellar.architecture.architecture import Architecture, Macro, Micro
-from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.architecture import (
+    Activation,
+    Architecture,
+    Combinator,
+    Macro,
+    Source,
+)
 
 ADD, MULTIPLY, GATED = Combinator.ADD, Combinator.MULTIPLY, Combinator.GATED
 SUBJECT, SUBJECT_OUTPUT, ZERO = Source.SUBJECT, Source.SUBJECT_OUTPUT, Source.ZERO
@@ -49,24 +54,19 @@ def canonical_form(architecture: Architecture) -> Architecture:
 def drop_dead_subject(architecture: Architecture) -> Architecture:
     """Where nobody reads O_s: c_s → +, act_s → identity, W_1 and W_2 → I. Nothing to move."""
     macro, micro = architecture.macro, architecture.micro
-    if macro.relation_source is SUBJECT_OUTPUT or macro.output_source is SUBJECT_OUTPUT:
+    if macro.is_subject_output_read:
         return architecture
-    if macro.subject is not ADD:
-        macro = replace(macro, subject=ADD)
-    if micro.subject_activation is not IDENTITY or micro.trained & W_1_2:
-        micro = replace(micro, subject_activation=IDENTITY, trained=micro.trained - W_1_2)
-    elif macro is architecture.macro:
-        return architecture
-    return Architecture(macro, micro)
+    micro = replace(micro, subject_activation=IDENTITY, trained=micro.trained - W_1_2)
+    return Architecture(replace(macro, subject=ADD), micro)
 
 
 def drop_links_of_zero(architecture: Architecture) -> Architecture:
     """W_3 0 = 0, so W_3 → I where x_r = 0; likewise W_5 where x_v = 0. Nothing to move."""
     macro, trained = architecture.macro, architecture.micro.trained
-    if macro.relation_source is ZERO and 3 in trained:
-        trained = trained - {3}
-    if macro.output_source is ZERO and 5 in trained:
-        trained = trained - {5}
+    if macro.relation_source is ZERO:
+        trained -= {3}
+    if macro.output_source is ZERO:
+        trained -= {5}
     return _with_trained(architecture, trained)
 
 
@@ -76,13 +76,11 @@ def drop_relation_times_zero(architecture: Architecture) -> Architecture:
     So c_r → ⊙, W_4 → I and tanh → identity. Nothing to move.
     """
     macro, micro = architecture.macro, architecture.micro
-    if macro.relation_source is not ZERO or macro.relation not in PRODUCTS:
+    if not _is_relation_constant(macro):
         return architecture
     activation = SIGMOID if micro.relation_activation is SIGMOID else IDENTITY
-    return Architecture(
-        replace(macro, relation=MULTIPLY),
-        replace(micro, relation_activation=activation, trained=micro.trained - {4}),
-    )
+    micro = replace(micro, relation_activation=activation, trained=micro.trained - {4})
+    return Architecture(replace(macro, relation=MULTIPLY), micro)
 
 
 def drop_all_behind_zero_output(architecture: Architecture) -> Architecture:
@@ -92,12 +90,12 @@ def drop_all_behind_zero_output(architecture: Architecture) -> Architecture:
     W_6 = I, and either c_v is a product or x_v = 0: 0 + 0 and (1 − g) ⊙ 0 + g ⊙ 0 are 0.
     """
     macro, micro = architecture.macro, architecture.micro
-    if macro.output_source is ZERO and macro.output in PRODUCTS:
+    has_product, has_zero = macro.output in PRODUCTS, macro.output_source is ZERO
+    is_relation_zero = _is_relation_constant(macro) and micro.relation_activation is IDENTITY
+    if has_product and has_zero:
         return ZERO_OUTPUT
-    if _is_relation_constant(macro) and 6 not in micro.trained:
-        is_zero = micro.relation_activation is IDENTITY
-        if is_zero and (macro.output in PRODUCTS or macro.output_source is ZERO):
-            return ZERO_OUTPUT
+    if is_relation_zero and 6 not in micro.trained and (has_product or has_zero):
+        return ZERO_OUTPUT
     return architecture
 
 
@@ -142,12 +140,10 @@ def absorb_constant_factor(architecture: Architecture) -> Architecture:
         return architecture
     if 5 not in micro.trained:
         return architecture
+    micro = replace(micro, trained=micro.trained - {6})
     if micro.relation_activation is SIGMOID and macro.is_hidden_read:
-        macro = replace(macro, output=MULTIPLY)
-        return Architecture(macro, replace(micro, trained=micro.trained - {6}))
-    macro = replace(macro, output=ADD)
-    trained = micro.trained - {6}
-    return Architecture(macro, replace(micro, relation_activation=IDENTITY, trained=trained))
+        return Architecture(replace(macro, output=MULTIPLY), micro)
+    return Architecture(replace(macro, output=ADD), replace(micro, relation_activation=IDENTITY))
 
 
 def absorb_output_matrix(architecture: Architecture) -> Architecture:
@@ -195,13 +191,8 @@ def move_output_into_relation(architecture: Architecture) -> Architecture:
     macro, trained = architecture.macro, architecture.micro.trained
     if macro.relation_source is not ZERO or not _is_relation_plain_sum(architecture):
         return architecture
-    moved = replace(
-        macro,
-        relation=macro.output,
-        relation_source=macro.output_source,
-        output=ADD,
-        output_source=ZERO,
-    )
+    moved = replace(macro, relation=macro.output, relation_source=macro.output_source)
+    moved = replace(moved, output=ADD, output_source=ZERO)
     if 5 in trained:
         trained = (trained - {5}) | {3}
     return _with_trained(Architecture(moved, architecture.micro), trained)
@@ -246,23 +237,11 @@ def _is_relation_constant(macro: Macro) -> bool:
 
 def _is_relation_plain_sum(architecture: Architecture) -> bool:
     """Return whether O_r = W_3 x_r + W_4 r with no activation, and h is dead."""
-    macro = architecture.macro
-    return (
-        macro.relation is ADD
-        and architecture.micro.relation_activation is IDENTITY
-        and not macro.is_hidden_read
-    )
+    macro, activation = architecture.macro, architecture.micro.relation_activation
+    return macro.relation is ADD and activation is IDENTITY and not macro.is_hidden_read
 
 
 def _with_trained(architecture: Architecture, trained: frozenset[int]) -> Architecture:
-    micro = architecture.micro
-    if trained == micro.trained:
+    if trained == architecture.micro.trained:
         return architecture
-    return Architecture(
-        architecture.macro,
-        Micro(
-            subject_activation=micro.subject_activation,
-            relation_activation=micro.relation_activation,
-            trained=trained,
-        ),
-    )
+    return Architecture(architecture.macro, replace(architecture.micro, trained=trained))

@@ -11,18 +11,13 @@
 
 import difflib
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.formula_reading import EXAMPLE as FORMULA_EXAMPLE
-from interstellar.architecture.formula_reading import from_formula
-from interstellar.architecture.formula_writing import formulas, to_formula
-from interstellar.architecture.json_form import (
-    from_json,
-    from_json_text,
-    read_json_file,
-    to_json,
-)
+from interstellar.architecture.formula import EXAMPLE as FORMULA_EXAMPLE
+from interstellar.architecture.formula import formulas, from_formula, to_formula
+from interstellar.architecture.json_format import from_json, from_json_text, read_json_file, to_json
 from interstellar.architecture.literature import NAMED, find_by_name
 from interstellar.architecture.number_code import EXAMPLE as CODE_EXAMPLE
 from interstellar.architecture.number_code import (
@@ -50,38 +45,48 @@ __all__ = [
 ]
 
 
-def read_architecture(text: str) -> Architecture:
-    """Return the architecture that `text` names, spells out, or has in the file it points to.
+def read_architecture(given: str | Iterable[int]) -> Architecture:
+    """Return the architecture that a text or a code stands for.
 
-    A published name, an 11-number code, a formula, a JSON object, or the path of a JSON file.
+    A text is a published name, an 11-number code, a formula, a JSON object, or the path of a JSON
+    file; a code is 11 whole numbers.
     """
-    named = find_by_name(text)
+    if not isinstance(given, str):
+        return from_code(_read_numbers(given))
+    named = find_by_name(given)
     if named is not None:
         return named
-    if looks_like_code(text):
-        return from_code_text(text)
-    if text.lstrip().startswith("{"):
-        return from_json_text(text)
-    if _exists(text):
-        return read_json_file(Path(text))
-    if "=" in text:
-        return from_formula(text)
-    raise _not_an_architecture(text)
+    if looks_like_code(given):
+        return from_code_text(given)
+    if given.lstrip().startswith("{"):
+        return from_json_text(given)
+    if os.path.lexists(given):  # False for what cannot be a path at all
+        return read_json_file(Path(given))
+    if "=" in given:
+        return from_formula(given)
+    raise _not_an_architecture(given)
 
 
-def _exists(text: str) -> bool:
-    """Return whether `text` is a path to something; False for what cannot be a path at all."""
-    return os.path.lexists(text)
+def _read_numbers(given: object) -> list[int]:
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
+        raise ArchitectureError(
+            f"{_shorten(repr(given))} is not an architecture. Give a text, or 11 whole numbers "
+            f"such as {CODE_EXAMPLE}."
+        )
+    return list(given)
 
 
 def _not_an_architecture(text: str) -> ArchitectureError:
     folded = {name.casefold(): name for name in NAMED}
     close = difflib.get_close_matches(text.strip().casefold(), folded, n=3)
     guess = f" Did you mean {' or '.join(folded[name] for name in close)}?" if close else ""
-    shown = text if len(text) <= 80 else text[:77] + "..."
     missing = " No file has that name." if text.endswith(".json") or "/" in text else ""
     return ArchitectureError(
-        f"{shown!r} is not an architecture.{missing}{guess} Give one of: "
-        f"a published name (TransE); an 11-number code ({CODE_EXAMPLE}); "
+        f"{_shorten(text)!r} is not an architecture.{missing}{guess} Give one of: "
+        f"a published name ({', '.join(NAMED)}); an 11-number code ({CODE_EXAMPLE}); "
         f"a formula ({FORMULA_EXAMPLE}); or the path of a JSON file (best.json)."
     )
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."

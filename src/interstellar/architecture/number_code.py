@@ -9,8 +9,15 @@ import re
 from collections.abc import Sequence
 from numbers import Integral
 
-from interstellar.architecture.architecture import N_WEIGHTS, Architecture, Macro, Micro
-from interstellar.architecture.choices import Activation, Combinator, Source
+from interstellar.architecture.architecture import (
+    N_WEIGHTS,
+    Activation,
+    Architecture,
+    Combinator,
+    Macro,
+    Micro,
+    Source,
+)
 from interstellar.errors import ArchitectureError
 
 COMBINATORS = tuple(Combinator)

@@ -5,20 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interstellar.cli.experiment_options import stop_on_sigterm
+from interstellar.cli.export_commands import Overwrite
+from interstellar.cli.flags import Device, stop_on_sigterm
 from interstellar.cli.output import AsJson, print_fields, print_json
-from interstellar.cli.path_commands import Device
 
 if TYPE_CHECKING:
-    from interstellar.tasks.iterated_alignment import IteratedRun
-    from interstellar.workflow.alignment import Alignment
+    from interstellar.inference.alignment import Alignment
 
 
 def align(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")],
     out: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="File of pairs to write: Parquet if .parquet, else TSV."),
+        Path, typer.Option(metavar="FILE", help="File of pairs to write: .parquet, .csv, else TSV.")
     ],
     decode: Annotated[
         str, typer.Option(help="cosine, csls, sinkhorn, hungarian or stable.")
@@ -37,15 +35,16 @@ def align(
         ),
     ] = "auto",
     direction: Annotated[
-        str, typer.Option(help="Whose entities ask: first, second, or both (and must agree).")
-    ] = "first",
+        str, typer.Option(help="Whose entities ask: source, target, or both (and must agree).")
+    ] = "source",
     unmatched: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write who has no partner.")
     ] = None,
+    overwrite: Overwrite = False,
     iterate: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="First train on in up to N rounds, sure pairs added as seeds."
+            metavar="N", min=1, help="First train on in up to N rounds, taking sure pairs as known."
         ),
     ] = None,
     epochs: Annotated[
@@ -68,18 +67,14 @@ def align(
     `interstellar align run --out alignment.tsv --iterate 3`.
     """
     from interstellar.data.graph import GraphPair
-    from interstellar.records.safe_files import refuse_taken
-    from interstellar.tasks.alignment_file import refuse_unwritable
-    from interstellar.workflow import opening
-    from interstellar.workflow.alignment import refuse_same
+    from interstellar.inference.alignment import refuse_files
+    from interstellar.workflow import model as models
 
     stop_on_sigterm()
-    model = opening.open(run, device=device)
-    for path in (out, unmatched):
-        if path is not None and isinstance(model.graph, GraphPair):
-            refuse_taken(path, model.trained.experiment.sources)
-            refuse_unwritable(model.graph, path)
-    refuse_same(out, unmatched)
+    model = models.open(run, device=device)
+    if isinstance(model.graph, GraphPair):
+        sources = model.trained.experiment.sources
+        refuse_files(model.graph, out, unmatched, inputs=sources, overwrite=overwrite)
     alignment = model.align(
         decode=decode,
         top_k=top_k,
@@ -90,13 +85,13 @@ def align(
         epochs=epochs,
         seed=seed,
     )
-    alignment.save(out, unmatched=unmatched)
-    show_alignment(alignment, out, as_json=as_json)
+    alignment.save(out, unmatched=unmatched, overwrite=overwrite)
+    _show(alignment, out, as_json=as_json)
 
 
-def show_alignment(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
+def _show(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
     """Print how many pairs there are, and how good they are on what was held out."""
-    fields = {
+    fields: dict[str, Any] = {
         "pairs": len(alignment),
         "known": int(alignment.whole.is_known.sum()),
         "unmatched": len(alignment.whole.unmatched),
@@ -107,18 +102,14 @@ def show_alignment(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
     }
     qualities = {"valid": alignment.valid.as_dict(), "test": alignment.test.as_dict()}
     iterated = alignment.iterated
+    if iterated is not None:
+        fields["best_round"] = iterated.best_round
+    if as_json and iterated is not None:
+        fields["rounds"] = [found.as_dict() for found in iterated.rounds]
+        fields["stopped"] = iterated.stopped
     if as_json:
-        print_json(fields | qualities | ({} if iterated is None else describe_rounds(iterated)))
+        print_json(fields | qualities)
         return
-    print_fields(fields if iterated is None else fields | {"best_round": iterated.best_round})
+    print_fields(fields)
     for name, quality in qualities.items():
         print_fields({name: ", ".join(f"{key} {value:.4g}" for key, value in quality.items())})
-
-
-def describe_rounds(iterated: "IteratedRun") -> dict[str, Any]:
-    """Return the rounds as the JSON object has them."""
-    return {
-        "rounds": [found.as_dict() for found in iterated.rounds],
-        "best_round": iterated.best_round,
-        "stopped": iterated.stopped,
-    }

@@ -1,17 +1,19 @@
 """The program `interstellar`: its commands, and what its exit codes mean.
 
 0 done; 2 the user's input is at fault; 130 interrupted, what was done can be resumed;
-1 anything else. Errors are one line on standard error.
+1 anything else. Errors are one line on standard error; with `--json` also an object with `error`
+on standard output.
 """
 
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
+from dataclasses import dataclass
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,20 +22,55 @@ from interstellar.cli import (
     architecture_commands,
     data_commands,
     export_commands,
-    path_commands,
     prediction_commands,
     reproduce_commands,
     search_commands,
     training_commands,
-    update_commands,
 )
+from interstellar.cli.output import print_json, print_what_can_be_printed, report
 from interstellar.errors import InterstellarError
+from interstellar.printable import printable
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a wrong command line; it has no public name for it."""
 
 INTERRUPTED = 130
 RESUMABLE = {"train", "search", "tune", "update", "reproduce"}
+ELSEWHERE = {
+    "--lr": "--learning-rate",
+    "--l2": "--weight-decay",
+    "--decay": "--lr-decay",
+    "--batch": "--batch-size",
+    "--embedding-dim": "--dim",
+    "--num-epochs": "--epochs",
+    "--n-trials": "--trials",
+    "--timeout": "--time",
+    "--output": "--out",
+    "--random-seed": "--seed",
+}
+"""What other programs call some of our flags, too far from them for a guess by spelling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A flag of version 0.1 and the one of today; each is a flag, or a flag and a value."""
+
+    command: str
+    before: str
+    now: str
+
+
+FORMER = (
+    Former("search", "--faithful", "--no-prune"),
+    Former("search", "--select", "--metric"),
+    Former("tune", "--faithful", "--no-prune"),
+    Former("tune", "--select", "--metric"),
+    Former("align", "--direction first", "--direction source"),
+    Former("align", "--direction second", "--direction target"),
+    Former("data convert", "--form", "--format"),
+    Former("export", "--form", "--format"),
+)
+GONE_IN = "version 0.3"
 
 app = typer.Typer(
     name="interstellar",
@@ -45,14 +82,14 @@ app = typer.Typer(
 )
 app.add_typer(data_commands.app, name="data")
 app.add_typer(reproduce_commands.app, name="reproduce")
-app.command("paths", no_args_is_help=True)(path_commands.sample)
+app.command("paths", no_args_is_help=True)(data_commands.sample_paths)
 app.command("space")(architecture_commands.measure_space)
 app.command("show", no_args_is_help=True)(architecture_commands.show)
 app.command("train", no_args_is_help=True)(training_commands.train)
 app.command("search", no_args_is_help=True)(search_commands.search)
 app.command("tune", no_args_is_help=True)(search_commands.tune)
 app.command("evaluate", no_args_is_help=True)(training_commands.evaluate)
-app.command("update", no_args_is_help=True)(update_commands.update)
+app.command("update", no_args_is_help=True)(training_commands.update)
 app.command("predict", no_args_is_help=True)(prediction_commands.predict)
 app.command("align", no_args_is_help=True)(alignment_commands.align)
 app.command("export", no_args_is_help=True)(export_commands.export_embeddings)
@@ -61,6 +98,8 @@ app.command("export", no_args_is_help=True)(export_commands.export_embeddings)
 def print_version(is_asked: bool) -> None:
     """Print the version and stop."""
     if is_asked:
+        from importlib.metadata import version
+
         typer.echo(f"interstellar {version('interstellar-kg')}")
         raise typer.Exit
 
@@ -79,71 +118,133 @@ def describe(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit."""
+    print_what_can_be_printed()
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code."""
-    interruption = Interruption()
+    words, notes = modernise(sys.argv[1:] if arguments is None else arguments)
+    for note in notes:
+        report(note)
+    interruptions: list[int] = []
     try:
-        with interruption.noted():
-            code = app(arguments, standalone_mode=False)
+        with noting_interruptions(interruptions):
+            code = app(words, standalone_mode=False)
     except InterstellarError as error:
-        return fail(str(error), error.exit_code)
+        return fail(translate(str(error), words), error.exit_code, words)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except USAGE_ERROR as error:
-        return fail_usage(error)
+        return fail_usage(error, words)
     except OSError as error:
-        return fail(f"{error}. Nothing was left half written.", 1)
+        return fail(f"{error}. Nothing was left half written.", 1, words)
     except Exception:
-        if not interruption.has_come:  # while modules are imported, Ctrl-C can surface as anything
+        if not interruptions:  # while modules are imported, Ctrl-C can surface as anything
             raise
         code = INTERRUPTED
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code by itself
-        return fail(describe_interruption(arguments or sys.argv[1:]), INTERRUPTED)
+        return fail(describe_interruption(words), INTERRUPTED, words)
     return code if isinstance(code, int) else 0
 
 
-class Interruption:
-    """Takes note of Ctrl-C, and then does what Python does."""
+def modernise(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command line as it is written now, and a note for each change."""
+    words, notes = list(arguments), []
+    for former in FORMER:
+        if words[: former.command.count(" ") + 1] != former.command.split():
+            continue
+        changed = _replace(words, former.before, former.now)
+        if changed != words:
+            words = changed
+            change = f"{former.before} is now {former.now}"
+            notes.append(f"note: {change}; the old name goes in {GONE_IN}.")
+    return words, notes
 
-    has_come = False
 
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Take note of it from here to the end of the block, where nobody else handles it."""
-        is_free = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if not is_free or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        signal.signal(signal.SIGINT, self._note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+def _replace(words: list[str], before: str, now: str) -> list[str]:
+    """Return words with a flag renamed, written as `--flag`, `--flag value` or `--flag=value`."""
+    flag, _, value = before.partition(" ")
+    now_flag, _, now_value = now.partition(" ")
+    found = list(words)
+    for i, word in enumerate(words):
+        if not value and (word == flag or word.startswith(f"{flag}=")):
+            found[i] = now_flag + word.removeprefix(flag)
+        elif value and word == f"{flag}={value}":
+            found[i] = f"{now_flag}={now_value}"
+        elif value and words[i : i + 2] == [flag, value]:
+            found[i : i + 2] = [now_flag, now_value]
+    return found
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.has_come = True
+
+@contextmanager
+def noting_interruptions(noted: list[int]) -> Iterator[None]:
+    """Note each Ctrl-C, where nobody else handles it, before it does what it does in Python."""
+    is_free = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_free or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
         signal.default_int_handler(number, frame)
 
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
-def describe_interruption(arguments: Sequence[str]) -> str:
+
+def describe_interruption(words: Sequence[str]) -> str:
     """Say that a command was interrupted, and how to go on where it can be."""
-    if not RESUMABLE & set(arguments[:1]):
+    if "align" in words[:1] and any(word.startswith("--iterate") for word in words):
+        return "interrupted. The rounds so far are kept in RUN: the same command goes on with them."
+    if not RESUMABLE & set(words[:1]):
         return "interrupted."
     return "interrupted. What was done is kept: the same command with --resume goes on."
 
 
-def fail_usage(error: Exception) -> int:
+def translate(message: str, words: Sequence[str]) -> str:
+    """Return a message of the library with its arguments as flags: `top_k` becomes --top-k."""
+    flag_by_name: dict[str, str] = {}
+    for parameter in find_command(words).params:
+        for flag in (*parameter.secondary_opts, *parameter.opts):
+            if flag.startswith("-") and flag != "--json":
+                flag_by_name[flag.lstrip("-").replace("-", "_")] = flag
+                flag_by_name[parameter.name] = flag
+
+    def say_as_flag(found: re.Match[str]) -> str:
+        flag = flag_by_name.get(found["name"])
+        return found[0] if flag is None else " ".join(filter(None, (flag, found["value"])))
+
+    return re.sub(r"`(?P<name>\w+)(?:=(?:True|(?P<value>[\w./:@]+)))?`", say_as_flag, message)
+
+
+def find_command(words: Sequence[str]) -> Any:
+    """Return the command that a command line calls, or the group it stops at."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
+
+
+def fail_usage(error: Exception, words: Sequence[str]) -> int:
     """Say what is wrong with the command line; nothing where the help was shown instead."""
     message: str = error.format_message() if hasattr(error, "format_message") else str(error)
-    if message:
-        fail(f"{message.rstrip('.')}. `interstellar COMMAND --help` shows how.", 2)
-    return 2
+    meant = ELSEWHERE.get(getattr(error, "option_name", ""))
+    if any(meant in parameter.opts for parameter in find_command(words).params):
+        message = f"{message.partition(' (')[0]}. Did you mean {meant}?"
+    if not message:
+        return 2
+    ending = "" if message.endswith("?") else "."
+    return fail(f"{message.rstrip('.')}{ending} `interstellar COMMAND --help` shows how.", 2, words)
 
 
-def fail(message: str, code: int) -> int:
-    """Say what went wrong in one line and return the exit code."""
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+def fail(message: str, code: int, words: Sequence[str]) -> int:
+    """Say what went wrong in one line, to programs too, and return the exit code."""
+    line = printable(" ".join(message.split()))
+    typer.echo(f"error: {line}", err=True)
+    if "--json" in words:
+        print_json({"error": line})
     return code

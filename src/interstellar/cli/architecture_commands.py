@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from interstellar.cli.output import AsJson, print_fields, print_json, report, say
+from interstellar.cli.output import AsJson, print_fields, print_json, report, say, show_facts
 
 
 def measure_space(
@@ -18,21 +18,12 @@ def measure_space(
 
     Example: `interstellar space --subspace P1`.
     """
-    from interstellar.architecture.search_space import SearchSpace
-    from interstellar.architecture.subspaces import read_subspace
+    from interstellar.architecture.search_space import SearchSpace, read_subspace
 
     space = SearchSpace(read_subspace(subspace) if subspace else None)
-    facts = {
-        "macro": space.n_macro,
-        "micro": space.n_micro,
-        "total": space.n_total,
-        "distinct": space.count_distinct(),
-        "distinct_macro": space.count_distinct_macros(),
-    }
-    if as_json:
-        print_json(facts)
-    else:
-        print_fields(facts)
+    counts = {"macro": space.n_macro, "micro": space.n_micro, "total": space.n_total}
+    counts |= {"distinct": space.count_distinct(), "distinct_macro": space.count_distinct_macros()}
+    show_facts(counts, as_json=as_json)
 
 
 def show(
@@ -66,7 +57,7 @@ def show(
         to_json,
     )
     from interstellar.records.safe_files import refuse_taken, replacing_file
-    from interstellar.workflow.written_architecture import read_written
+    from interstellar.searching.search_journal import read_written
 
     point = read_architecture(read_written(architecture))
     canonical = canonical_form(point)
@@ -75,23 +66,12 @@ def show(
         with replacing_file(svg) as file:
             file.write(draw_svg(point).encode())
         report(f"drawn into {svg}")
-    facts = {
-        "code": to_code(point),
-        "canonical": to_code(canonical),
-        "name": name_of(point),
-        "formula": to_formula(point),
-    }
+    lines, name, formula = formulas(point), name_of(point), to_formula(point)
     if as_json:
-        print_json(facts | {"formulas": list(formulas(point)), "json": to_json(point)})
+        codes = {"code": to_code(point), "canonical": to_code(canonical)}
+        notations = {"name": name, "formula": formula, "formulas": lines, "json": to_json(point)}
+        print_json(codes | notations)
         return
-    for line in formulas(point):
-        say(line)
-    say("")
-    print_fields(
-        {
-            "code": code_text(point),
-            "canonical": code_text(canonical),
-            "name": facts["name"] or "none",
-            "formula": facts["formula"],
-        }
-    )
+    say("\n".join([*lines, ""]))
+    shown = {"code": code_text(point), "canonical": code_text(canonical)}
+    print_fields(shown | {"name": name or "none", "formula": formula})

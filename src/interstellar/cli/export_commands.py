@@ -1,5 +1,6 @@
 """`interstellar export`: embeddings for other programs."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -7,20 +8,27 @@ import typer
 
 from interstellar.cli.output import AsJson, print_json, say
 
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that exist.", show_default=False)
+]
+
 
 def export_embeddings(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")],
-    out: Annotated[Path, typer.Option(help="File: .parquet, .tsv, .txt or .vec (word vectors).")],
+    out: Annotated[
+        Path, typer.Option(help="File: .parquet, .tsv, .csv, .txt or .vec (word vectors).")
+    ],
     table: Annotated[
         str | None,
         typer.Option(
             help="subjects, objects, relations or all (the default; word vectors: subjects)."
         ),
     ] = None,
-    form: Annotated[
+    format: Annotated[
         str | None,
-        typer.Option(help="parquet, tsv or word2vec, where the file's ending does not say it."),
+        typer.Option(help="parquet, tsv, csv or word2vec, where the file's ending does not say."),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the embeddings of a run by name.
@@ -28,21 +36,11 @@ def export_embeddings(
     Examples: `interstellar export run --out vectors.parquet`,
     `interstellar export run --out entities.vec --table subjects`.
     """
-    from interstellar.tasks.embedding_export import export
+    from interstellar.workflow.model import export
 
-    written = export(run, out, table=table, form=form)
+    written = export(run, out, table=table, format=format, overwrite=overwrite)
     if as_json:
-        print_json(
-            {
-                "entities": written.entities,
-                "relations": written.relations,
-                "dim": written.dim,
-                "rows": written.rows,
-                "tables": list(written.tables),
-                "form": written.form,
-                "path": str(written.path),
-            }
-        )
+        print_json(asdict(written) | {"form": written.format})  # the old name, for a release
     else:
         say(
             f"{written.rows:,} vectors of {written.dim} numbers ({', '.join(written.tables)}) "

@@ -1,22 +1,24 @@
 """`interstellar predict`: what is missing in a graph, by name."""
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interstellar.cli.calibration_table import TOO_FEW_TO_CALIBRATE
+from interstellar.cli.evaluation_tables import TOO_FEW_TO_CALIBRATE
+from interstellar.cli.export_commands import Overwrite
+from interstellar.cli.flags import Device
 from interstellar.cli.output import AsJson, print_fields, print_json, print_rows, report, say
-from interstellar.cli.path_commands import Device
 from interstellar.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interstellar.tasks.answer_file import FileOutcome
-    from interstellar.tasks.run_prediction import NamedExplanation, Prediction
+    from interstellar.inference.prediction import Prediction
+    from interstellar.inference.query_file import FileOutcome
+    from interstellar.workflow.model import Model
 
-N_PATHS_SHOWN = 3
-N_PATHS_LISTED = 100
-"""Of --json."""
+N_PATHS_SHOWN, N_PATHS_LISTED = 3, 100  # the latter with --json
 N_FAULTS_SHOWN = 10
 
 
@@ -45,6 +47,7 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Answers to --queries: .tsv, .csv or .parquet."),
     ] = None,
+    overwrite: Overwrite = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -52,22 +55,23 @@ def predict(
 
     Examples: `interstellar predict run --subject france --relation neighbor`,
     `interstellar predict run --relation locatedin --object europe -k 5 --explain`,
-    `interstellar predict run --queries queries.tsv --out answers.tsv`.
+    `interstellar predict run --queries queries.tsv --out answers.tsv` (to standard output without
+    `--out`).
     """
-    from interstellar.workflow import opening
+    from interstellar.workflow import model as models
 
     names = {"subject": subject, "relation": relation, "object": object_}
-    if queries is None and out is None:
-        refuse_half_query(names)
+    if queries is None:
+        _refuse_half_query(names, out)
     else:
-        refuse_mixed(queries, out, names, explain=explain)
-    model = opening.open(run, device=device)
+        _refuse_mixed(out, names, explain=explain, as_json=as_json)
+    model = models.open(run, device=device)
     predictor = model.predictor
     if predictor.temperature is None:
         report(TOO_FEW_TO_CALIBRATE)
-    if queries is not None and out is not None:
-        outcome = model.predict_file(queries, out, k=k, with_known=with_known)
-        show_outcome(outcome, out, as_json=as_json)
+    if queries is not None:
+        outcome = _answer(model, queries, out, k=k, with_known=with_known, overwrite=overwrite)
+        _show_outcome(outcome, out, as_json=as_json)
         return
     assert relation is not None
     found = model.predict(
@@ -78,121 +82,114 @@ def predict(
         with_known=with_known,
         explain=explain,
     )
-    for sentence in predictor.list_lookalikes(
-        entities=tuple(name for name in (subject, object_) if name is not None), relation=relation
-    ):
+    for sentence in predictor.list_lookalikes(subject, object_, relation=relation):
         report(f"note: {sentence}")
     if as_json:
-        print_json(describe_all(found, predictor.temperature, names))
+        print_json(_describe(found, predictor.temperature, names))
     else:
-        show_all(found)
+        _show(found)
 
 
-def refuse_half_query(names: dict[str, str | None]) -> None:
-    """Raise unless a relation and one end are given."""
+def _refuse_half_query(names: dict[str, str | None], out: Path | None) -> None:
     if names["relation"] is None or (names["subject"] is None) == (names["object"] is None):
         raise SettingsError(
             "a query is --subject with --relation (which objects?) or --object with --relation "
-            "(which subjects?). Give one of the two, or --queries FILE --out FILE."
+            "(which subjects?). Give one of the two, or --queries FILE."
         )
-
-
-def refuse_mixed(
-    queries: Path | None, out: Path | None, names: dict[str, str | None], *, explain: bool
-) -> None:
-    """Raise unless a file is asked and a file is answered, and nothing else is asked for."""
-    if queries is None or out is None:
+    if out is not None:
         raise SettingsError(
-            "--queries FILE holds what is asked and --out FILE what is answered. Give both."
+            f"--out {out} is for the answers to --queries, and one query is asked. Leave it out: "
+            "its answers are printed, with --json for a program."
         )
+
+
+def _refuse_mixed(
+    out: Path | None, names: dict[str, str | None], *, explain: bool, as_json: bool
+) -> None:
     if any(name is not None for name in names.values()) or explain:
         raise SettingsError(
             "--queries asks by file, so --subject, --relation, --object and --explain have no "
             "place beside it. Leave them out, or ask one query without --queries."
         )
+    if out is None and as_json:
+        raise SettingsError(
+            "--json prints what came of the queries, and without --out the answers are printed "
+            "too. Give --out FILE, or leave --json out."
+        )
 
 
-def show_outcome(outcome: "FileOutcome", out: Path, *, as_json: bool) -> None:
+def _answer(
+    model: "Model", queries: Path, out: Path | None, *, k: int, with_known: bool, overwrite: bool
+) -> "FileOutcome":
+    """Answer a file of queries into another, or to standard output as tab-separated text."""
+    if out is not None:
+        return model.predict_file(queries, out, k=k, with_known=with_known, overwrite=overwrite)
+    from interstellar.inference.query_file import answer_file
+
+    asked = model.predictor
+    sys.stdout.flush()
+    return answer_file(
+        asked.predictor, asked.graph, queries, sys.stdout.buffer, k=k, with_known=with_known
+    )
+
+
+def _show_outcome(outcome: "FileOutcome", out: Path | None, *, as_json: bool) -> None:
     """Print how many queries of a file were answered, and which could not be."""
+    for fault in outcome.faults[:N_FAULTS_SHOWN]:
+        report(f"left out: {fault}")
+    if outcome.n_faults > N_FAULTS_SHOWN:
+        n_more = outcome.n_faults - N_FAULTS_SHOWN
+        report(f"left out: {n_more:,} lines more (--json lists the first thousand).")
     counts = {"queries": outcome.n_queries, "answers": outcome.n_answers, "path": str(out)}
-    show_faults(outcome)
-    if as_json:
-        listed = [{"file": f.file, "line": f.line, "fault": f.fault} for f in outcome.faults]
-        print_json(counts | {"n_faults": outcome.n_faults, "faults": listed})
+    if out is None:
+        report(f"{outcome.n_queries:,} queries answered, {outcome.n_faults:,} left out")
+    elif as_json:
+        faults = [asdict(fault) for fault in outcome.faults]
+        print_json(counts | {"n_faults": outcome.n_faults, "faults": faults})
     else:
         print_fields(counts | {"faults": outcome.n_faults})
 
 
-def show_faults(outcome: "FileOutcome") -> None:
-    """Say on standard error which lines were left out."""
-    for fault in outcome.faults[:N_FAULTS_SHOWN]:
-        report(f"left out: {fault}")
-    n_more = outcome.n_faults - N_FAULTS_SHOWN
-    if n_more > 0:
-        report(f"left out: {n_more:,} lines more (--json lists the first thousand).")
-
-
-def describe_all(
+def _describe(
     found: list["Prediction"], temperature: float | None, names: dict[str, str | None]
 ) -> dict[str, Any]:
     """Return the answers to one query as JSON holds them."""
     answers = []
     for answer in found:
-        facts = {
-            "entity": answer.entity,
-            "score": answer.score,
-            "rank": answer.rank,
-            "probability": answer.probability,
-            "known": answer.is_known,
-        }
-        if answer.explanation is not None:
-            facts |= describe_paths(answer.explanation)
+        facts: dict[str, Any] = {"entity": answer.entity, "score": answer.logit}
+        facts |= {"rank": answer.rank, "probability": answer.probability, "known": answer.is_known}
+        if answer.label != answer.entity:
+            facts["label"] = answer.label
+        if (explanation := answer.explanation) is not None:
+            facts["paths"] = [
+                {"path": str(path), "support": path.support, "triplets": path.triplets}
+                for path in explanation.paths[:N_PATHS_LISTED]
+            ]
+            facts["n_paths"] = len(explanation.paths)
+            facts["all_paths_found"] = explanation.is_complete
         answers.append(facts)
     whole = {"query": names, "answers": answers, "temperature": temperature}
-    explanations = [answer.explanation for answer in found if answer.explanation is not None]
-    return whole | ({"reads_path": explanations[0].reads_path} if explanations else {})
+    if found and (explanation := found[0].explanation) is not None:
+        whole["reads_path"] = explanation.reads_path
+    return whole
 
 
-def describe_paths(explanation: "NamedExplanation") -> dict[str, Any]:
-    """Return the paths that speak for an answer as JSON holds them."""
-    paths = [
-        {"path": str(path), "support": path.support, "triplets": path.triplets}
-        for path in explanation.paths[:N_PATHS_LISTED]
-    ]
-    return {
-        "paths": paths,
-        "n_paths": len(explanation.paths),
-        "all_paths_found": explanation.is_complete,
-    }
-
-
-def show_all(found: list["Prediction"]) -> None:
+def _show(found: list["Prediction"]) -> None:
     """Print the answers to one query, each with its paths if these were asked for."""
-    from interstellar.data.spelling import quote
-
     if not found:
         say("no entity is left that is not known to answer (--with-known shows those).")
         return
-    rows = [["rank", "entity", "score", "probability", ""]]
+    rows = [["rank", "entity", "logit", "probability", ""]]
     for answer in found:
-        probability = "" if answer.probability is None else f"{answer.probability:.4f}"
-        shown = quote(answer.entity)[1:-1]
+        probability = "" if answer.probability is None else f"{answer.probability:.3f}"
         known = "known" if answer.is_known else ""
-        rows.append([str(answer.rank), shown, f"{answer.score:.4f}", probability, known])
+        rows.append([str(answer.rank), answer.shown, f"{answer.logit:.3f}", probability, known])
     print_rows(rows)
     for answer in found:
-        if answer.explanation is not None:
-            show_paths(answer.entity, answer.explanation)
-    explanation = found[0].explanation
-    if explanation is not None and not explanation.reads_path:
+        if (explanation := answer.explanation) is not None:
+            more = "" if explanation.is_complete else " or more"
+            say(f"\n{answer.shown}: paths that lead to it: {len(explanation.paths):,}{more}")
+            for path in explanation.paths[:N_PATHS_SHOWN]:
+                say(f"  {path.support:+.3f}  {path}")
+    if (explanation := found[0].explanation) is not None and not explanation.reads_path:
         say("\nThis network reads only the last step of a path: what comes before it has no part.")
-
-
-def show_paths(entity: str, explanation: "NamedExplanation") -> None:
-    """Print the paths with the most support for an answer."""
-    from interstellar.data.spelling import quote
-
-    more = "" if explanation.is_complete else " or more"
-    say(f"\n{quote(entity)[1:-1]}: {len(explanation.paths):,}{more} paths lead to it")
-    for path in explanation.paths[:N_PATHS_SHOWN]:
-        say(f"  {path.support:+.3f}  {path}")

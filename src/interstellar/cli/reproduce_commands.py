@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interstellar.cli.experiment_options import (
-    Dim,
-    Epochs,
+from interstellar.cli.flags import (
+    Device,
     Out,
-    Precise,
     Resume,
+    Seed,
     SettingsFile,
+    Workers,
     stop_on_sigterm,
+    with_flags,
 )
-from interstellar.cli.output import AsJson, Seed, print_json, print_rows, report
-from interstellar.cli.path_commands import Device
-from interstellar.cli.search_commands import BUILT_IN, NWorkers
+from interstellar.cli.output import AsJson, print_json, print_rows, report
+from interstellar.cli.search_commands import BUILT_IN, TRIAL_SETTINGS
+from interstellar.training.settings import SettingsChanges
 
 if TYPE_CHECKING:
-    from interstellar.architecture.architecture import Macro
-    from interstellar.searching.parameter_sharing import Comparison
+    from interstellar.data.graph import AnyGraph
+    from interstellar.reproduce.parameter_sharing import Comparison
 
 PAPER_ARCHITECTURES = 100
 PLOT_FILE = "sharing.svg"
@@ -30,6 +31,7 @@ app = typer.Typer(no_args_is_help=True, help="Studies of the paper, on any data.
 
 
 @app.command("one-shot", no_args_is_help=True)
+@with_flags(changes=TRIAL_SETTINGS)
 def one_shot(
     out: Out,
     data: Annotated[
@@ -46,14 +48,13 @@ def one_shot(
         typer.Option(metavar="ARCH", help="Whose macro network; else that of the best found."),
     ] = None,
     no_plot: Annotated[bool, typer.Option("--no-plot", help="Do without Matplotlib.")] = False,
-    workers: NWorkers = 1,
+    workers: Workers = 1,
     together: Annotated[
         int | None, typer.Option(min=1, help="Stand-alone trainings in one batched program.")
     ] = None,
-    settings_file: SettingsFile = None,
-    dim: Dim = None,
-    epochs: Epochs = None,
-    precision: Precise = None,
+    settings: SettingsFile = None,
+    *,
+    changes: SettingsChanges,
     resume: Resume = False,
     seed: Seed = 0,
     device: Device = "auto",
@@ -66,57 +67,52 @@ def one_shot(
     `interstellar reproduce one-shot DBP-WD --device cuda --out study`; stopped or killed, the
     same command with `--resume` goes on.
     """
+    from interstellar.architecture.notation import read_architecture
+    from interstellar.data.loading import load
     from interstellar.device import find_device
-    from interstellar.searching.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
-    from interstellar.searching.search_experiment import ANY
+    from interstellar.reproduce.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
+    from interstellar.reproduce.sharing_plot import require_matplotlib
+    from interstellar.runs.experiment import ANY
+    from interstellar.searching.search_journal import read_written
     from interstellar.searching.search_run import Workers
-    from interstellar.searching.sharing_plot import require_matplotlib
-    from interstellar.workflow.audience import find_audience
-    from interstellar.workflow.given_data import read_data
-    from interstellar.workflow.search_table import search_table
-    from interstellar.workflow.searching import change_settings, choose_together
+    from interstellar.training.settings import with_changes
+    from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
+    from interstellar.workflow.progress import find_audience, search_table
+    from interstellar.workflow.searching import choose_together
 
     if not no_plot:
         require_matplotlib()
     where = Workers(device=find_device(device), n=workers)
-    kept = choose_macro(macro)
-    audience = find_audience()
-    given = read_data(data, audience=audience)
-    settings = change_settings(given.search_settings(), settings_file, dim, epochs, precision, None)
+    kept = None if macro is None else read_architecture(read_written(macro)).macro
+    graph: AnyGraph = load(data)
+    chosen = with_changes(read_given_settings(settings, trial_settings(graph)), **changes)
     study = SharingStudy(
-        experiment=given.experiment(architecture=ANY, seed=seed, settings=settings),
+        experiment=build_experiment(graph, architecture=ANY, seed=seed, settings=chosen),
         n_architectures=architectures,
-        supernet_epochs=supernet_epochs or settings.max_epochs,
+        supernet_epochs=supernet_epochs or chosen.max_epochs,
         macro=kept,
-        n_together=together or choose_together(given.graph, settings, where),
+        n_together=together or choose_together(graph, chosen, where),
     )
     stop_on_sigterm()
+    audience = find_audience()
     comparisons = study_sharing(
         study,
         out,
         workers=where,
-        is_resumed=resume,
-        watch=lambda: search_table(settings.selection, audience),
+        resume=resume,
+        watch=lambda: search_table(chosen.metric, audience),
         on_note=report,
     )
-    plot = None if no_plot else draw(comparisons, out, given.task, str(settings.selection))
+    plot = None if no_plot else draw(comparisons, out, graph, str(chosen.metric))
     show_comparisons(comparisons, plot, out / POINTS_FILE, as_json=as_json)
 
 
-def choose_macro(text: str | None) -> "Macro | None":
-    """Return the macro level of the architecture that a flag names, if any."""
-    from interstellar.architecture.notation import read_architecture
-    from interstellar.workflow.written_architecture import read_written
-
-    return None if text is None else read_architecture(read_written(text)).macro
-
-
-def draw(comparisons: Sequence["Comparison"], out: Path, task: str, metric: str) -> Path:
+def draw(comparisons: Sequence["Comparison"], out: Path, graph: "AnyGraph", metric: str) -> Path:
     """Draw the plot of a study into its folder and return its file."""
-    from interstellar.data.named_set import Task
-    from interstellar.searching.sharing_plot import draw_sharing
+    from interstellar.data.graph import KnowledgeGraph
+    from interstellar.reproduce.sharing_plot import draw_sharing
 
-    shared_name = metric if task == Task.LINK_PREDICTION else "−loss"
+    shared_name = metric if isinstance(graph, KnowledgeGraph) else "−loss"
     draw_sharing(comparisons, out / PLOT_FILE, shared_name=shared_name, alone_name=metric)
     return out / PLOT_FILE
 
@@ -125,27 +121,17 @@ def show_comparisons(
     comparisons: Sequence["Comparison"], plot: Path | None, points: Path, *, as_json: bool
 ) -> None:
     """Print how both scores correlate, and where they are."""
-    from interstellar.searching.sharing_plot import describe
+    from interstellar.reproduce.sharing_plot import describe
 
     if as_json:
-        rows = [describe_comparison(comparison) for comparison in comparisons]
-        shown_plot = None if plot is None else str(plot)
-        print_json({"rows": rows, "plot": shown_plot, "points": str(points)})
+        listed = [describe_comparison(comparison) for comparison in comparisons]
+        print_json({"rows": listed, "plot": plot, "points": points})
         return
-    head = ("space", "architectures", "spearman [95 %]", "kendall [95 %]", "failed")
-    print_rows(
-        [head]
-        + [
-            (
-                c.space,
-                str(len(c.points)),
-                describe(c.correlation.spearman),
-                describe(c.correlation.kendall),
-                str(c.n_failed),
-            )
-            for c in comparisons
-        ]
-    )
+    rows = [("space", "architectures", "spearman [95 %]", "kendall [95 %]", "failed")]
+    for found in comparisons:
+        both = describe(found.correlation.spearman), describe(found.correlation.kendall)
+        rows.append((found.space, str(len(found.points)), *both, str(found.n_failed)))
+    print_rows(rows)
     report(f"The points are in {points}{f', the plot is {plot}' if plot else ''}.")
 
 

@@ -5,99 +5,85 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
-from interstellar.cli.experiment_options import (
-    Dim,
-    Epochs,
+from interstellar.cli.flags import (
+    READING,
+    Data,
+    Device,
+    Flags,
     Out,
-    Precise,
+    Reading,
     Resume,
+    Seed,
     SettingsFile,
+    Workers,
     stop_on_sigterm,
+    with_flags,
 )
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report
-from interstellar.cli.path_commands import Device
+from interstellar.cli.output import AsJson, format_value, print_fields, print_json, report
 from interstellar.cli.training_commands import describe_metrics
+from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
+from interstellar.training.settings import SettingsChanges
 
 if TYPE_CHECKING:
-    from interstellar.workflow.found import Found
     from interstellar.workflow.model import Model
+    from interstellar.workflow.search_result import SearchResult
 
 BUILT_IN = "geography-S3"
 
-Trials = Annotated[int | None, typer.Option(help="Networks to train; 100 without --time.")]
-TimeText = Annotated[str | None, typer.Option("--time", help="Such as 20m or 1h30m.")]
-NWorkers = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes: one a GPU, or sharing the cores.")
-]
-Faithful = Annotated[
-    bool, typer.Option("--faithful", help="Train hopeless trials to their end, as in the paper.")
-]
-TrialSettings = Annotated[
-    Path | None,
-    typer.Option("--settings", metavar="FILE|RUN", help="Settings of each trial."),
-]
-TrialDim = Annotated[int | None, typer.Option(help="Numbers in an embedding, of each trial.")]
-TrialEpochs = Annotated[int | None, typer.Option(help="At most so many, of each trial.")]
-Select = Annotated[str | None, typer.Option("--select", help="Score: hits@1, mrr or auc_pr.")]
+
+def read_known(given: list[str]) -> tuple[str, ...]:
+    """Return the architectures to try first, of runs their codes."""
+    from interstellar.searching.search_journal import read_written
+
+    return tuple(map(read_written, given))
 
 
+PLAN = Flags(
+    SearchPlan,
+    "How to search",
+    only=(
+        *("strategy", "subspace", "macro_only", "try_first", "prune", "together"),
+        *("macro_updates", "micro_epochs", "supernet_epochs", "shared_score"),
+    ),
+    convert={"try_first": read_known},
+    value_by_name={"try_first": "ARCH", "shared_score": "SCORE"},
+    is_optional=True,
+)
+TUNING_PLAN = Flags(
+    SearchPlan,
+    "How to tune",
+    only=("prune", "with_dim", "keep"),
+    value_by_name={"keep": "SETTING"},
+    fixed={"strategy": "tune"},
+)
+BUDGET = Flags(Budget, "When to end", is_optional=True)
+AFTERWARDS = Flags(Retraining, "What follows")
+TRIAL_SETTINGS = Flags(
+    SettingsChanges, "Settings of each trial", only=("dim", "epochs", "metric", "precision")
+)
+
+
+@with_flags(
+    plan=PLAN, budget=BUDGET, retraining=AFTERWARDS, changes=TRIAL_SETTINGS, reading=READING
+)
 def search(
     out: Out,
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Name of a set, folder, or file.")
-    ] = BUILT_IN,
-    strategy: Annotated[
-        str, typer.Option(help="hybrid, random, reinforce, bayes, darts or one-shot.")
-    ] = "hybrid",
-    trials: Trials = None,
-    time: TimeText = None,
-    subspace: Annotated[str | None, typer.Option(help="P1, P2, P3 or P4; else all.")] = None,
-    macro_only: Annotated[
-        bool, typer.Option("--macro-only", help="Leave activations and trained matrices out.")
-    ] = False,
-    workers: NWorkers = 1,
-    together: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trials in one batched program; small graphs on a GPU: 16."),
+        str | None,
+        typer.Argument(metavar="DATA", help="Name of a set, folder, or file. [geography-S3]"),
     ] = None,
-    faithful: Faithful = False,
+    *,
+    plan: SearchPlan | None,
+    budget: Budget | None,
+    workers: Workers = 1,
     reuse: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Searches whose trials need not be repeated."),
+        typer.Option(metavar="RUN", help="A search whose trials need not be repeated."),
     ] = None,
-    try_first: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ARCH", help="Train these before any is proposed; or `literature`."),
-    ] = None,
-    then_tune: Annotated[
-        bool, typer.Option("--then-tune", help="Then tune the winner's settings, in RUN/tuning.")
-    ] = False,
-    tune_trials: Annotated[int | None, typer.Option(min=1, help="Of --then-tune; 50.")] = None,
-    then_train: Annotated[
-        bool, typer.Option("--then-train", help="Then train the winner finally, in RUN/final.")
-    ] = False,
-    finalists: Annotated[
-        int, typer.Option(help="Train so many of the best finally; the best on validation wins.")
-    ] = 1,
-    macro_updates: Annotated[int | None, typer.Option(help="k1 of hybrid search; 1.")] = None,
-    micro_epochs: Annotated[
-        int | None, typer.Option(help="k2 of hybrid search; 1, or 0 for none.")
-    ] = None,
-    supernet_epochs: Annotated[
-        int | None, typer.Option(help="Of darts and one-shot; 50, or what the trials are worth.")
-    ] = None,
-    shared_score: Annotated[
-        str | None, typer.Option(help="What hybrid and one-shot compare by: loss or mrr; loss.")
-    ] = None,
-    select: Select = None,
-    settings_file: TrialSettings = None,
-    dim: TrialDim = None,
-    epochs: TrialEpochs = None,
-    precision: Precise = None,
-    second: Second = None,
-    pairs: Pairs = None,
-    split: SplitText = None,
+    retraining: Retraining,
+    settings: SettingsFile = None,
+    changes: SettingsChanges,
+    reading: Reading,
     resume: Resume = False,
     seed: Seed = 0,
     device: Device = "auto",
@@ -108,72 +94,44 @@ def search(
     Examples: `interstellar search --trials 40 --out found`,
     `interstellar search my.tsv --time 20m --workers 2 --then-train --out found`,
     `interstellar search DBP-WD --trials 100 --device cuda --out found`,
-    `interstellar search my.tsv --strategy bayes --try-first literature --out found`; stopped or
-    killed, the same command with `--resume` goes on.
+    `interstellar search my.tsv --strategy bayes --try-first literature --out found`.
+    Stopped or killed, `interstellar search --resume --out found` goes on.
     """
     from interstellar.workflow.searching import search
 
     stop_on_sigterm()
+    is_given = data is not None or not resume
     found = search(
-        data,
-        strategy=strategy,
-        trials=trials,
-        time=time,
-        subspace=subspace,
-        macro_only=macro_only,
-        workers=workers,
-        together=together,
-        faithful=faithful,
-        reuse=reuse or (),
-        try_first=try_first or (),
-        then_tune=then_tune,
-        tune_trials=tune_trials,
-        then_train=then_train,
-        finalists=finalists,
-        macro_updates=macro_updates,
-        micro_epochs=micro_epochs,
-        supernet_epochs=supernet_epochs,
-        shared_score=shared_score,
-        select=select,
-        settings=settings_file,
-        dim=dim,
-        epochs=epochs,
-        precision=precision,
-        second=second,
-        pairs=pairs,
-        split=split,
+        reading.load(data or BUILT_IN) if is_given else None,
+        plan,
+        budget=budget,
+        settings=settings,
+        retraining=retraining,
         out=out,
         resume=resume,
         seed=seed,
         device=device,
+        workers=workers,
+        reuse=reuse or (),
+        **changes,
     )
     show_found(found, as_json=as_json)
 
 
+@with_flags(plan=TUNING_PLAN, budget=BUDGET, changes=TRIAL_SETTINGS, reading=READING)
 def tune(
     data: Data,
     out: Out,
     architecture: Annotated[
-        str,
-        typer.Option(metavar="ARCH", help="A name, code, formula, JSON file, or a RUN."),
+        str, typer.Option(metavar="ARCH", help="A name, code, formula, JSON file, or a RUN.")
     ],
-    trials: Annotated[int | None, typer.Option(help="Settings to try; 50 without --time.")] = None,
-    time: TimeText = None,
-    with_dim: Annotated[bool, typer.Option("--with-dim", help="Tune the dimension too.")] = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Leave this setting as it is; may be given again."),
-    ] = None,
-    workers: NWorkers = 1,
-    faithful: Faithful = False,
-    select: Select = None,
-    settings_file: SettingsFile = None,
-    dim: Dim = None,
-    epochs: Epochs = None,
-    precision: Precise = None,
-    second: Second = None,
-    pairs: Pairs = None,
-    split: SplitText = None,
+    *,
+    plan: SearchPlan,
+    budget: Budget | None,
+    workers: Workers = 1,
+    settings: SettingsFile = None,
+    changes: SettingsChanges,
+    reading: Reading,
     resume: Resume = False,
     seed: Seed = 0,
     device: Device = "auto",
@@ -181,7 +139,7 @@ def tune(
 ) -> None:
     """Find the settings with which an architecture learns best, in the paper's ranges.
 
-    learning_rate, l2 (weight decay), decay (of the rate), batch_size and dropout.
+    learning_rate, weight_decay, lr_decay, batch_size and dropout.
     Examples: `interstellar tune geography-S3 --architecture PTransE-add --trials 20 --out tuned`,
     `interstellar tune DBP-WD --architecture found --time 2h --device cuda --out tuned`.
     """
@@ -189,61 +147,63 @@ def tune(
 
     stop_on_sigterm()
     found = tune(
-        data,
+        reading.load(data),
         architecture,
-        trials=trials,
-        time=time,
-        with_dim=with_dim,
-        keep=keep or (),
-        workers=workers,
-        faithful=faithful,
-        select=select,
-        settings=settings_file,
-        dim=dim,
-        epochs=epochs,
-        precision=precision,
-        second=second,
-        pairs=pairs,
-        split=split,
+        plan=plan,
+        budget=budget,
+        settings=settings,
         out=out,
         resume=resume,
         seed=seed,
         device=device,
+        workers=workers,
+        **changes,
     )
     show_found(found, as_json=as_json)
 
 
-def show_found(found: "Found", *, as_json: bool) -> None:
+def show_found(found: "SearchResult", *, as_json: bool) -> None:
     """Print what a search or a tuning found, and what followed it."""
-    later: dict[str, Any] = {}
-    if found.finalists:
-        later["finalists"] = [model.result for model in found.finalists]
-    if found.tuning is not None:
-        later["tuning"] = found.tuning.result
-    if found.model is not None:
-        later["final"] = found.model.result
     if as_json:
-        print_json(found.result | later)
+        print_json(found.result | describe_later(found))
         return
-    best = found.best
-    shown = {"best": best.formula, "code": found.result["best"]["code"]}
-    shown |= {"score": f"{best.score:.4f}"}
-    shown |= {key: f"{value:.4g}" for key, value in best.settings.items()}
-    counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early", "seconds")
-    print_fields(shown | {key: found.result[key] for key in counts})
+    show_winner(found)
     for model in found.finalists:
-        valid = describe_metrics(model.result["metrics"]["valid"])
-        print_fields({f"finalist {describe(model)}": valid})
-    if found.finalists and found.model is not None:
-        print_fields({"winner": describe(found.model)})
-    for split, metrics in later.get("final", {}).get("metrics", {}).items():
+        print_fields({f"finalist {describe(model)}": describe_metrics(model.metrics["valid"])})
+    for split, metrics in ({} if found.model is None else found.model.metrics).items():
         print_fields({split: describe_metrics(metrics)})
-    if best.settings:
+    if found.best.settings:
         use = f"--architecture {found.path} --settings {found.path}"
         report(f"The run is in {found.path}; `interstellar train DATA {use}` trains with these.")
         return
-    winner = found.path if found.model is None else found.model.path
-    report(f"The run is in {found.path}; `interstellar show {winner}` shows the winner.")
+    shown_by = found.path if found.model is None else found.model.path
+    report(f"The run is in {found.path}; `interstellar show {shown_by}` shows the winner.")
+
+
+def show_winner(found: "SearchResult") -> None:
+    """Print which network won, and what finding it took."""
+    from interstellar.workflow.progress import describe_seconds
+
+    best, result = found.best, found.result
+    if found.model is None:
+        score = "none" if best.score is None else f"{best.score:.3f}"
+        shown = {"best": best.formula, "code": str(best.code), "score": score}
+        shown |= {key: format_value(value) for key, value in best.settings.items()}
+    else:
+        shown = {"winner": describe(found.model)}
+    counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early")
+    shown |= {key: format_value(result[key]) for key in counts}
+    print_fields(shown | {"time": describe_seconds(result["seconds"])})
+
+
+def describe_later(found: "SearchResult") -> dict[str, Any]:
+    """Return what followed a search, whole."""
+    later = {
+        "finalists": [model.result for model in found.finalists],
+        "tuning": None if found.tuning is None else found.tuning.result,
+        "final": None if found.model is None else found.model.result,
+    }
+    return {name: result for name, result in later.items() if result}
 
 
 def describe(model: "Model") -> str:

@@ -1,4 +1,4 @@
-"""`interstellar train` and `interstellar evaluate`."""
+"""`interstellar train`, `evaluate` and `update`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,53 +6,54 @@ from typing import Annotated, Any
 
 import typer
 
-from interstellar.cli.calibration_table import TOO_FEW_TO_CALIBRATE, show_calibration
-from interstellar.cli.data_commands import Data, Pairs, Second, SplitText
-from interstellar.cli.decoding_table import EVERY_DECODING, show_decodings
-from interstellar.cli.experiment_options import (
-    Dim,
-    Epochs,
+from interstellar.cli.evaluation_tables import (
+    EVERY_DECODING,
+    TOO_FEW_TO_CALIBRATE,
+    show_calibration,
+    show_decodings,
+)
+from interstellar.cli.flags import (
+    READING,
+    Data,
+    Device,
+    Flags,
     Out,
-    Precise,
-    Resume,
+    Reading,
+    Run,
+    Seed,
     SettingsFile,
     stop_on_sigterm,
+    with_flags,
 )
-from interstellar.cli.output import AsJson, Seed, print_fields, print_json, report
-from interstellar.cli.path_commands import Device
+from interstellar.cli.output import AsJson, format_value, print_fields, print_json, report
 from interstellar.errors import SettingsError
+from interstellar.training.settings import SettingsChanges
 
-ArchitectureText = Annotated[
-    str | None,
-    typer.Option(
-        "--architecture",
-        metavar="ARCH",
-        help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN.",
-    ),
-]
+SHOWN_NAMES = 10
+"""Names without triplets that a person is shown; the JSON object has a thousand."""
 
 
+@with_flags(changes=Flags(SettingsChanges, "Settings"), reading=READING)
 def train(
     data: Data,
     out: Out,
-    architecture: ArchitectureText = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ARCH",
+            help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN.",
+        ),
+    ] = None,
     preset: Annotated[
         str | None, typer.Option(help="paper: the published architecture and settings of a set.")
     ] = None,
-    settings_file: SettingsFile = None,
-    second: Second = None,
-    pairs: Pairs = None,
-    split: SplitText = None,
-    dim: Dim = None,
-    batch_size: Annotated[int | None, typer.Option(help="Paths in a step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of Adam, at first.")] = None,
-    dropout: Annotated[float | None, typer.Option(help="Share of outputs zeroed.")] = None,
-    epochs: Epochs = None,
-    precision: Precise = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="Sampled softmax with so many; else the full one.")
-    ] = None,
-    resume: Resume = False,
+    settings: SettingsFile = None,
+    *,
+    changes: SettingsChanges,
+    reading: Reading,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in RUN, also for more epochs.")
+    ] = False,
     seed: Seed = 0,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -67,24 +68,15 @@ def train(
 
     stop_on_sigterm()
     model = train(
-        data,
+        reading.load(data),
         architecture,
         preset=preset,
-        settings=settings_file,
-        dim=dim,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        dropout=dropout,
-        epochs=epochs,
-        precision=precision,
-        negatives=negatives,
-        second=second,
-        pairs=pairs,
-        split=split,
+        settings=settings,
         out=out,
         resume=resume,
         seed=seed,
         device=device,
+        **changes,
     )
     show_result(model.result, as_json=as_json)
 
@@ -94,7 +86,10 @@ def show_result(result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    print_fields({key: result[key] for key in ("best_epoch", "epochs", "seconds", "step_ms")})
+    from interstellar.workflow.progress import describe_seconds, describe_step
+
+    took = f"{describe_seconds(result['seconds'])}, {describe_step(result['step_ms'])}"
+    print_fields({"best_epoch": result["best_epoch"], "epochs": result["epochs"], "time": took})
     for name, metrics in result["metrics"].items():
         print_fields({name: describe_metrics(metrics)})
 
@@ -103,11 +98,16 @@ def describe_metrics(metrics: Mapping[str, float] | None) -> str:
     """Return metrics in one line."""
     if metrics is None:
         return "nothing was held out"
-    return ", ".join(f"{key} {value:.4g}" for key, value in metrics.items())
+    return ", ".join(f"{key} {format_metric(value)}" for key, value in metrics.items())
+
+
+def format_metric(value: float) -> str:
+    """Return a share as `0.941`, a mean rank or a count as people write it."""
+    return f"{value:.3f}" if isinstance(value, float) and value <= 1 else format_value(value)
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")],
+    run: Run,
     split: Annotated[str, typer.Option(help="valid or test.")] = "test",
     decode: Annotated[
         str,
@@ -131,15 +131,15 @@ def evaluate(
     `interstellar evaluate run --decode csls --candidates all`,
     `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
-    from interstellar.workflow import opening
+    from interstellar.workflow import model as models
 
     if decode == EVERY_DECODING and candidates is not None:
         raise SettingsError(
-            "--decode all shows both kinds of candidates. Leave --candidates out, or name one "
-            "decoding."
+            "`decode` is all, which shows both kinds of candidates. Leave `candidates` out, or "
+            "name one decoding."
         )
     candidates = candidates or "reference"
-    model = opening.open(run, device=device)
+    model = models.open(run, device=device)
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)
         return
@@ -152,6 +152,72 @@ def evaluate(
         shown = {} if reliability is None else {"calibration": reliability.as_dict()}
         print_json({"metrics": metrics, **chosen, **shown})
         return
-    print_fields(metrics)
+    print_fields({name: format_metric(value) for name, value in metrics.items()})
     if reliability is not None:
         show_calibration(reliability)
+
+
+def update(
+    run: Run,
+    more: Annotated[
+        str, typer.Argument(metavar="MORE", help="New triplets: a file, a folder or a name.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="NEW", help="Folder of the updated run.")],
+    graph: Annotated[
+        str | None, typer.Option(help="Alignment: which graph grows, first (default) or second.")
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Alignment: pairs to add to those known.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="So many; 10 unless said.")] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of Adam, at first; that of the run unless said.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an update that was stopped, in NEW.")
+    ] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Take new triplets, entities and relations into a trained run.
+
+    Training goes on from the weights of RUN, in a new folder. What RUN holds out stays held out.
+
+    Examples: `interstellar update run more.tsv --out newer`,
+    `interstellar update run more.tsv --epochs 20 --out newer`,
+    `interstellar update aligned more.tsv --graph second --pairs pairs.tsv --out newer`.
+    """
+    from interstellar.workflow import model as models
+
+    stop_on_sigterm()
+    updated = models.open(run, device=device).update(
+        more,
+        graph=graph,
+        pairs=pairs,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        out=out,
+        resume=resume,
+    )
+    show_update(updated.result, as_json=as_json)
+
+
+def show_update(result: dict[str, Any], *, as_json: bool) -> None:
+    """Print what was taken in, and what came out of the training."""
+    from interstellar.data.spelling import quote
+
+    taken = result["continued_from"]
+    counts = {key: taken[key] for key in ("added", "new_entities", "new_relations")}
+    names = taken["without_triplets"]
+    if as_json:
+        print_json(result | counts | {"without_triplets": names})
+        return
+    counts |= {key: taken[key] for key in ("known", "held_out")}
+    if taken["added_pairs"] or taken["known_pairs"] or taken["held_out_pairs"]:
+        counts["added_pairs"] = taken["added_pairs"]
+    print_fields(counts | {"without_triplets": taken["n_without_triplets"]})
+    if names:
+        shown = ", ".join(map(quote, names[:SHOWN_NAMES]))
+        more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
+        report(f"note: no triplet names {shown}{more}: nothing can be learnt of them.")
+    show_result(result, as_json=False)

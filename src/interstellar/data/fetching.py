@@ -1,9 +1,9 @@
 """Downloads a named set: all of it, verified, or nothing.
 
-pooch reads the files into a folder beside the target; line ends and the evaluation pairs are
-brought into the form of this package; the checksum of each finished file is compared; only
-then does the folder move into its place. Servers are not trusted: they choose no name and
-no place, and a body that is far too long, or too slow, is not read to its end.
+Line ends and the evaluation pairs are brought into the format of this package; the checksum of each
+finished file is compared; the files are written beside the target, and moved into its place when
+all are there. Servers are not trusted: they choose no name and no place, and a body that is far too
+long, or too slow, is not read to its end.
 """
 
 import hashlib
@@ -15,10 +15,9 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, final
+from typing import Any, TypeAlias, final
 
-from interstellar.data.catalogue import missing_files
-from interstellar.data.named_set import SOURCE_URL, NamedSet, SetFile
+from interstellar.data.catalogue import SOURCE_URL, NamedSet, SetFile, missing_files
 from interstellar.errors import FetchError
 
 Progress: TypeAlias = Callable[[str], None]
@@ -66,13 +65,11 @@ def fetch(
         return folder
     _check_addresses(named_set, folder, base_url)
     download = _Download(
-        base_url=base_url.rstrip("/"),
-        folder=folder,
-        progress=progress or _say_nothing,
-        patience=patience or Patience(),
+        base_url=base_url.rstrip("/"), folder=folder, patience=patience or Patience()
     )
     try:
-        _fetch_missing([file for file in named_set.files if file.name in missing], download)
+        files = [file for file in named_set.files if file.name in missing]
+        _fetch_missing(files, download, progress or (lambda _: None))
     except OSError as error:
         raise FetchError(
             f"{named_set.name} could not be written to {folder}: {error}. The folder must be "
@@ -87,15 +84,12 @@ class _Download:
 
     base_url: str
     folder: Path
-    progress: Progress
     patience: Patience
 
     def url(self, file: SetFile) -> str:
-        """Return the address of a file."""
         return f"{self.base_url}/{file.path}"
 
     def error(self, file: SetFile, found: str) -> FetchError:
-        """Return the error that says what was found at an address, and what to do."""
         return FetchError(
             f"{self.url(file)}: {found} Nothing was kept. Try again later, or put the files "
             f"of the set into {self.folder} by hand."
@@ -115,7 +109,7 @@ def _check_addresses(named_set: NamedSet, folder: Path, base_url: str) -> None:
         )
 
 
-def _fetch_missing(files: list[SetFile], download: _Download) -> None:
+def _fetch_missing(files: list[SetFile], download: _Download, progress: Progress) -> None:
     """Fetch the missing files into a folder of their own, then move it or them into place."""
     folder = download.folder
     new_parents = [path for path in folder.parents if not path.exists()]
@@ -123,27 +117,24 @@ def _fetch_missing(files: list[SetFile], download: _Download) -> None:
     scratch = folder.parent / f".{folder.name}-{secrets.token_hex(8)}"
     scratch.mkdir(parents=True)
     try:
+        bodies = {}
         for file in files:
-            (scratch / file.name).write_bytes(_fetch_file(file, download))
+            progress(f"Downloading {download.url(file)}")
+            bodies[file.name] = _fetch_file(file, download).replace(b"\r\n", b"\n")
         for file in files:
-            _finish_file(file, scratch, download)
+            (scratch / file.name).write_bytes(_finish_file(file, bodies, download))
         _move_into_place(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        _remove_empty(new_parents)
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    with suppress(OSError):  # the first that is not empty ends it
-        for folder in folders:
-            folder.rmdir()
+        with suppress(OSError):  # the first that is not empty ends it
+            for parent in new_parents:
+                parent.rmdir()
 
 
 def _fetch_file(file: SetFile, download: _Download) -> bytes:
     """Return the body at the address of a file, trying again where that may help."""
-    download.progress(f"Downloading {download.url(file)}")
-    pause_seconds = download.patience.pause_seconds
-    for n_left in reversed(range(download.patience.n_attempts)):
+    patience = download.patience
+    for attempt in range(1, patience.n_attempts + 1):
         try:
             return _read_body(file, download)
         except FetchError:
@@ -152,10 +143,9 @@ def _fetch_file(file: SetFile, download: _Download) -> bytes:
         except Exception as error:
             status = getattr(getattr(error, "response", None), "status_code", None)
             is_refused = status is not None and status < 500
-            if is_refused or n_left == 0:
+            if is_refused or attempt == patience.n_attempts:
                 raise download.error(file, _say_what_went_wrong(error, status)) from None
-        time.sleep(pause_seconds)
-        pause_seconds *= 2
+        time.sleep(patience.pause_seconds * 2 ** (attempt - 1))
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -176,7 +166,7 @@ def _read_body(file: SetFile, download: _Download) -> bytes:
     body = _CappedBody(file, download)
     with ExitStack() as connections:
 
-        def close_at_the_end(response: "_Response", **_: object) -> None:
+        def close_at_the_end(response: Any, **_: object) -> None:
             connections.callback(response.close)
 
         read = pooch.HTTPDownloader(
@@ -187,15 +177,7 @@ def _read_body(file: SetFile, download: _Download) -> bytes:
             hooks={"response": close_at_the_end},
         )
         read(download.url(file), body, None)
-    return body.content()
-
-
-class _Response(Protocol):
-    """What an HTTP library hands over before the body is read."""
-
-    def close(self) -> None:
-        """End the connection."""
-        ...
+    return bytes(body.content)
 
 
 @final
@@ -205,13 +187,12 @@ class _CappedBody:
     def __init__(self, file: SetFile, download: _Download) -> None:
         self._file = file
         self._download = download
-        self._chunks: list[bytes] = []
-        self._n_bytes = 0
         self._end = time.monotonic() + download.patience.file_seconds
+        self.content = bytearray()
 
     def write(self, chunk: bytes) -> None:
-        self._n_bytes += len(chunk)
-        if self._n_bytes > self._file.most_bytes:
+        self.content += chunk
+        if len(self.content) > self._file.most_bytes:
             raise self._download.error(
                 self._file,
                 f"the server sends more than {self._file.most_bytes:,} bytes, where about "
@@ -222,21 +203,19 @@ class _CappedBody:
             raise self._download.error(
                 self._file, f"the download was not complete after {seconds:.0f} seconds."
             )
-        self._chunks.append(chunk)
 
     def flush(self) -> None:
         """Do nothing: there is no file behind this."""
 
-    def content(self) -> bytes:
-        return b"".join(self._chunks)
 
-
-def _finish_file(file: SetFile, scratch: Path, download: _Download) -> None:
-    """Bring a downloaded file into the form of this package, and verify it."""
-    path = scratch / file.name
-    content = path.read_bytes().replace(b"\r\n", b"\n")
-    if file.without is not None:
-        content = _take_out(content, _find_beside(file.without, scratch, download.folder))
+def _finish_file(file: SetFile, bodies: dict[str, bytes], download: _Download) -> bytes:
+    """Return a downloaded file in the format of this package, verified."""
+    content = bodies[file.name]
+    if file.without is not None:  # that file may have been there before
+        other = bodies.get(file.without) or (download.folder / file.without).read_bytes()
+        taken_out = set(other.splitlines())
+        lines = (line for line in content.splitlines() if line not in taken_out)
+        content = b"".join(line + b"\n" for line in lines)
     digest = hashlib.new(file.algorithm, content, usedforsecurity=False).hexdigest()
     if digest != file.digest:
         raise download.error(
@@ -244,19 +223,7 @@ def _finish_file(file: SetFile, scratch: Path, download: _Download) -> None:
             f"expected {file.algorithm} {file.digest} of about {file.n_bytes:,} bytes, "
             f"arrived {digest} of {len(content):,} bytes.",
         )
-    path.write_bytes(content)
-
-
-def _find_beside(name: str, scratch: Path, folder: Path) -> bytes:
-    """Return another file of the set, which may have been there before."""
-    path = scratch / name if (scratch / name).exists() else folder / name
-    return path.read_bytes().replace(b"\r\n", b"\n")
-
-
-def _take_out(content: bytes, other: bytes) -> bytes:
-    """Return the lines that `other` does not have, in their order."""
-    taken_out = set(other.splitlines())
-    return b"".join(line + b"\n" for line in content.splitlines() if line not in taken_out)
+    return content
 
 
 def _move_into_place(scratch: Path, folder: Path) -> None:
@@ -267,7 +234,3 @@ def _move_into_place(scratch: Path, folder: Path) -> None:
     for path in sorted(scratch.iterdir()):
         with suppress(FileExistsError):
             os.link(path, folder / path.name)
-
-
-def _say_nothing(sentence: str) -> None:
-    del sentence

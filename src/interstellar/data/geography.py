@@ -77,12 +77,12 @@ def geography_graph(level: Level) -> KnowledgeGraph:
 
 def parse_geography(text: str) -> KnowledgeGraph:
     """Return the set that `geography-S1`, in any case, names."""
-    for level in Level:
-        if text.strip().lower() == f"geography-{level}".lower():
-            return geography_graph(level)
-    raise DataError(
-        f"{text!r} is no geography set. There are {', '.join(GEOGRAPHY_NAMES)}; choose one."
-    )
+    level = text.strip().upper().removeprefix("GEOGRAPHY-")
+    if level not in tuple(Level):
+        raise DataError(
+            f"{text!r} is no geography set. There are {', '.join(GEOGRAPHY_NAMES)}; choose one."
+        )
+    return geography_graph(Level(level))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,13 +145,7 @@ def _training_facts(world: World, held_out: frozenset[str], level: Level) -> lis
     without_region = set(held_out)
     if level is Level.S3:
         without_region.update(n for country in held_out for n in world.neighbours_of[country])
-    without_subregion = frozenset[str]() if level is Level.S1 else held_out
-    facts = [
-        fact for fact in world.facts if not (fact[0] in without_subregion and fact[1] == LOCATED_IN)
-    ]
-    facts += [
-        (country, LOCATED_IN, world.region_of(country))
-        for country in world.countries
-        if country not in without_region
-    ]
-    return facts
+    without_subregion = frozenset() if level is Level.S1 else held_out
+    known = [(s, r, o) for s, r, o in world.facts if r == NEIGHBOR or s not in without_subregion]
+    located = [country for country in world.countries if country not in without_region]
+    return known + [(country, LOCATED_IN, world.region_of(country)) for country in located]

@@ -75,6 +75,10 @@ class KnownAnswers:
         places = np.arange(len(rows)) + np.repeat(starts - first_places, counts)
         return rows, self.objects[places]
 
+    def count(self, subjects: Ids, relations: Ids) -> npt.NDArray[np.int64]:
+        """Return how many answers each query has."""
+        return self._places(subjects, relations)[1]
+
     def _places(
         self, subjects: Ids, relations: Ids
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -1,38 +1,51 @@
 """The one entry for every graph: names, folders, files, frames and iterables."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, overload
 
-from interstellar.data.builtin import build_builtin, is_builtin
-from interstellar.data.catalogue import NamedSet, data_root, find_set, is_available, list_names
+from interstellar.data.catalogue import (
+    build_builtin,
+    data_root,
+    find_set,
+    is_builtin,
+    suggest_names,
+)
 from interstellar.data.fetching import fetch
-from interstellar.data.findings import Findings
-from interstellar.data.forms.one_graph import is_split_folder, read_split_folder, split_table
-from interstellar.data.forms.openea import is_openea_folder, read_openea_folder
-from interstellar.data.forms.openke import is_openke_folder, read_openke_folder
-from interstellar.data.forms.pyg_edges import has_splits, is_pyg_data, read_pyg_data
-from interstellar.data.forms.pykeen_triples import (
+from interstellar.data.findings import Findings, note_lookalikes, note_many_relations
+from interstellar.data.formats.any_table import read_table
+from interstellar.data.formats.files import find_file
+from interstellar.data.formats.name_table import TRIPLET, NameTable
+from interstellar.data.formats.numbered_folders import read_openke_folder, read_rsn_folder
+from interstellar.data.formats.one_graph import read_split_folder, split_table
+from interstellar.data.formats.other_libraries import (
+    has_splits,
     is_dataset,
     is_factory,
+    is_pyg_data,
     read_dataset,
     read_factory,
+    read_pyg_data,
 )
-from interstellar.data.forms.rsn import is_rsn_folder, read_rsn_folder
-from interstellar.data.forms.two_graphs import pair_tables
-from interstellar.data.graph import AnyGraph, KnowledgeGraph
-from interstellar.data.lookalikes import note_lookalikes
-from interstellar.data.reading.any_file import read_triplets
-from interstellar.data.reading.frames import is_frame, read_frame, read_rows
-from interstellar.data.reading.name_table import NameTable
-from interstellar.data.splitting import PAIR_SPLIT, TRIPLET_SPLIT, Split, parse_split
-from interstellar.errors import DataError, SettingsError
+from interstellar.data.formats.two_graphs import pair_tables, read_openea_folder, set_folder
+from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Provenance
+from interstellar.data.spelling import shorten
+from interstellar.data.splitting import (
+    PAIR_SPLIT,
+    SPLIT_SEED,
+    TRIPLET_SPLIT,
+    SplitShares,
+    parse_split,
+)
+from interstellar.errors import SettingsError
+from interstellar.printable import printable
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[object] | object
 """A name or path; a pandas, polars or Arrow frame; (subject, relation, object) strings; PyKEEN's
 `TriplesFactory` or `Dataset`; PyG's `Data`."""
+StrPath: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,56 +55,99 @@ class Request:
     source: Source
     second: Source | None = None
     """The second graph of an alignment."""
-    pairs: str | os.PathLike[str] | None = None
+    pairs: StrPath | None = None
     """The file of pairs known between the two graphs."""
-    split: Split | None = None
+    split: SplitShares | None = None
     """The shares to hold out, where the data has no splits of its own."""
-    seed: int = 0
+    seed: int = SPLIT_SEED
+    columns: Sequence[str | int] | None = None
+    """Names or numbers of the columns of subject, relation and object, where they are not found."""
+    labels: bool = False
+    """Whether `rdfs:label` says what entities are called."""
 
     def __post_init__(self) -> None:
         if (self.second is None) != (self.pairs is None):
             raise SettingsError(
-                "a second graph and a file of known pairs belong together. "
-                "Give both (--with GRAPH2 --pairs FILE), or neither."
+                "a second graph and a file of known pairs belong together. Give both, or neither."
             )
 
 
+@overload
 def load(
     source: Source,
     *,
     second: Source | None = None,
-    pairs: str | os.PathLike[str] | None = None,
-    split: Split | str | None = None,
-    seed: int = 0,
+    pairs: StrPath,
+    split: SplitShares | str | None = None,
+    seed: int = SPLIT_SEED,
+    columns: Sequence[str | int] | None = None,
+    labels: bool = False,
+) -> GraphPair: ...
+@overload
+def load(
+    source: Source,
+    *,
+    second: Source | None = None,
+    pairs: None = None,
+    split: SplitShares | str | None = None,
+    seed: int = SPLIT_SEED,
+    columns: Sequence[str | int] | None = None,
+    labels: bool = False,
+) -> KnowledgeGraph | Any: ...
+def load(
+    source: Source,
+    *,
+    second: Source | None = None,
+    pairs: StrPath | None = None,
+    split: SplitShares | str | None = None,
+    seed: int = SPLIT_SEED,
+    columns: Sequence[str | int] | None = None,
+    labels: bool = False,
 ) -> AnyGraph:
     """Read a graph, or two graphs with known pairs.
 
+    One source is nearly always one graph, and a type checker takes it so; the name or folder of
+    an alignment set gives a `GraphPair`.
+
     Args:
-        source: The name of a set, a folder or file in any known form, a frame, an iterable of
+        source: The name of a set, a folder or file in any known format, a frame, an iterable of
             string triplets, a `TriplesFactory` or `Dataset` of PyKEEN, or `Data` of PyG.
-        second: The second graph of an alignment, in any of the same forms of one file.
+        second: The second graph of an alignment, in any of the same formats of one file.
         pairs: The file of entity pairs known between `source` and `second`.
         split: Shares of train, valid and test for data without splits, as in 80/10/10
             (90/5/5 of triplets, 80/10/10 of pairs unless said).
         seed: Makes that split reproducible.
+        columns: Names, or numbers from 1, of the columns that hold subject, relation and object.
+        labels: Whether `rdfs:label` in RDF says what entities are called.
 
     Raises:
         DataError: Something is wrong with the files; `faults` lists everything.
     """
     findings = Findings()
-    shares = parse_split(split) if isinstance(split, str) else split
-    request = Request(source=source, second=second, pairs=pairs, split=shares, seed=seed)
+    request = Request(
+        source=source,
+        second=second,
+        pairs=pairs,
+        split=parse_split(split) if isinstance(split, str) else split,
+        seed=seed,
+        columns=columns,
+        labels=labels,
+    )
     graph = read(request, findings)
     findings.raise_faults()
     assert graph is not None, "a graph that could not be read leaves a fault"
     return graph
 
 
-def settle(place: str) -> str:
+def settle(place: StrPath) -> str:
     """Return the name of a set as it is, and a path such that it holds from any folder."""
-    if is_builtin(place) or find_set(place) is not None or not Path(place).exists():
-        return place
-    return str(Path(place).resolve())
+    text = os.fspath(place)
+    is_name = is_builtin(text) or find_set(text) is not None
+    return text if is_name or not _exists(text) else str(Path(text).resolve())
+
+
+def _exists(place: str) -> bool:
+    return os.path.exists(place)  # noqa: PTH110 (Path.exists raises where a name is too long)
 
 
 def check(request: Request) -> Findings:
@@ -103,109 +159,125 @@ def check(request: Request) -> Findings:
 
 def read(request: Request, findings: Findings) -> AnyGraph | None:
     """Read what is asked for; None where a fault leaves nothing to return."""
-    if request.pairs is not None:
-        tables = read_table(request.source, findings), read_table(request.second, findings)
-        split = request.split or PAIR_SPLIT
-        graph: AnyGraph | None = pair_tables(
-            tables, Path(request.pairs), split, request.seed, findings
+    try:
+        graph = _read_source(request, findings)
+        if graph is None:
+            return None
+        note_lookalikes(graph, findings)
+        note_many_relations(graph, findings)
+    except MemoryError:
+        source = request.source if isinstance(request.source, str | os.PathLike) else "<data>"
+        findings.fault(
+            os.fspath(source),
+            None,
+            "does not fit into the memory of this machine. Take a smaller graph or a part of this "
+            "one, or use a machine with more memory.",
         )
-    elif isinstance(request.source, str | os.PathLike):
-        graph = read_place(os.fspath(request.source), request, findings)
-    else:
-        graph = read_object(request.source, request, findings)
-    if graph is None:
         return None
-    note_lookalikes(graph, findings)
-    return replace(graph, notes=tuple(findings.notes))
+    provenance = _describe_source(request, graph.name, findings.split)
+    return replace(graph, notes=tuple(findings.notes), provenance=provenance)
 
 
-def read_place(place: str, request: Request, findings: Findings) -> AnyGraph | None:
+def _read_source(request: Request, findings: Findings) -> AnyGraph | None:
+    """Read two graphs with their pairs, something that has a name or place, or an object."""
+    if request.pairs is not None:
+        tables = (
+            _read_table(request.source, request, findings),
+            _read_table(request.second, request, findings),
+        )
+        split = request.split or PAIR_SPLIT
+        return pair_tables(tables, Path(request.pairs), split, request.seed, findings)
+    if isinstance(request.source, str | os.PathLike):
+        return _read_place(os.fspath(request.source), request, findings)
+    return _read_object(request.source, request, findings)
+
+
+def _describe_source(request: Request, name: str, split: SplitShares | None) -> Provenance:
+    def settle_source(source: Source, otherwise: str) -> str:
+        return settle(source) if isinstance(source, str | os.PathLike) else otherwise
+
+    given = [source for source in (request.source, request.second) if source is not None]
+    return Provenance(
+        source=settle_source(request.source, name),
+        is_in_memory=not all(isinstance(source, str | os.PathLike) for source in given),
+        second=None if request.second is None else settle_source(request.second, "second graph"),
+        pairs=None if request.pairs is None else settle(request.pairs),
+        split=split,
+        split_seed=SPLIT_SEED if split is None else request.seed,
+        columns=None if request.columns is None else tuple(request.columns),
+        labels=request.labels,
+    )
+
+
+def _read_table(source: Source, request: Request, findings: Findings) -> NameTable:
+    columns = TRIPLET.choose(request.columns)
+    return read_table(source, findings, columns, labels=request.labels)
+
+
+def _read_place(place: str, request: Request, findings: Findings) -> AnyGraph | None:
     """Read a named set, a folder or a file."""
     if is_builtin(place):
-        refuse_split(request, place, findings)
+        _refuse_split(request, place, findings)
         return build_builtin(place)
     named = find_set(place)
     if named:
-        refuse_split(request, named.name, findings)
-        folder = find_or_fetch(named)
-        graph = read_folder(folder, request, findings)
+        _refuse_split(request, named.name, findings)
+        graph = read_folder(fetch(named, data_root()), request, findings)
         return replace(graph, name=named.name) if graph else None
     path = Path(place)
-    if path.is_dir():
-        return read_folder(path, request, findings)
-    if not path.exists() and path.name == place:
-        findings.fault(place, None, f"is neither a file nor a set. {suggest_names(place)}")
+    if not _exists(place) and path.name == place:
+        hint = f"{suggest_names(place)} `interstellar data list` shows the named sets.".strip()
+        findings.fault(shorten(place), None, f"is neither a file nor a set. {hint}")
         return None
-    table = read_triplets(path, findings)
+    if _exists(place) and path.is_dir():
+        return read_folder(path, request, findings)
+    table = _read_table(path, request, findings)
     return split_table(table, request.split, request.seed, findings)
 
 
-def read_object(source: object, request: Request, findings: Findings) -> KnowledgeGraph | None:
+def _read_object(source: object, request: Request, findings: Findings) -> KnowledgeGraph | None:
     """Read a graph that is in memory already: of PyKEEN, of PyG, a frame, an iterable."""
     split, label = request.split or TRIPLET_SPLIT, type(source).__name__
     if is_dataset(source):
-        refuse_split(request, label, findings)
+        _refuse_split(request, label, findings)
         return read_dataset(source, findings)
     if is_factory(source):
         return read_factory(source, split, request.seed, findings)
     if is_pyg_data(source):
         if has_splits(source):
-            refuse_split(request, label, findings)
+            _refuse_split(request, label, findings)
         return read_pyg_data(source, split, request.seed, findings)
-    return split_table(read_table(source, findings), request.split, request.seed, findings)
+    table = _read_table(source, request, findings)
+    return split_table(table, request.split, request.seed, findings)
 
 
 def read_folder(folder: Path, request: Request, findings: Findings) -> AnyGraph | None:
-    """Read a folder by the first form whose files lie in it."""
-    if is_openea_folder(folder):
+    """Read a folder by the first format whose files lie in it."""
+    if find_file(set_folder(folder), "rel_triples_1"):
         split = request.split or PAIR_SPLIT
         return read_openea_folder(folder, split, request.seed, findings)
-    for is_form, read_form in (
-        (is_rsn_folder, read_rsn_folder),
-        (is_openke_folder, read_openke_folder),
-        (is_split_folder, read_split_folder),
-    ):
-        if is_form(folder):
-            refuse_split(request, folder.name, findings)
-            return read_form(folder, findings)
-    findings.fault(
-        folder,
-        None,
-        "is not laid out in a known form. It must hold train/valid/test (.txt, .tsv, .csv, "
-        ".parquet, .nt, .ttl), train2id.txt (OpenKE), triples_1 (RSN) or rel_triples_1 (OpenEA).",
-    )
-    return None
+    if find_file(folder, "triples_1"):
+        graph: AnyGraph = read_rsn_folder(folder, findings)
+    elif find_file(folder, "train2id"):
+        graph = read_openke_folder(folder, findings)
+    elif find_file(folder, "train"):
+        graph = read_split_folder(
+            folder, findings, TRIPLET.choose(request.columns), labels=request.labels
+        )
+    else:
+        findings.fault(
+            folder,
+            None,
+            "is not laid out in a known format. It must hold train/valid/test (.txt, .tsv, .csv, "
+            ".parquet, .nt, .ttl), train2id.txt (OpenKE), triples_1 (RSN) or rel_triples_1 "
+            "(OpenEA).",
+        )
+        return None
+    _refuse_split(request, printable(folder.name), findings)
+    return graph
 
 
-def read_table(source: Source, findings: Findings) -> NameTable:
-    """Read triplets by name from a file, a frame or an iterable."""
-    if isinstance(source, str | os.PathLike):
-        return read_triplets(Path(os.fspath(source)), findings)
-    if is_frame(source):
-        return read_frame(source, findings)
-    if isinstance(source, Iterable):
-        return read_rows(source, findings)
-    raise DataError(
-        f"a graph cannot be read from a {type(source).__name__}. Give a name, a path, "
-        "a pandas, polars or Arrow frame, an iterable of string triplets, or what PyKEEN and "
-        "PyG hold triplets in."
-    )
-
-
-def refuse_split(request: Request, name: str, findings: Findings) -> None:
+def _refuse_split(request: Request, name: str, findings: Findings) -> None:
     """Record that a split was asked for where the data has its own."""
     if request.split is not None:
         findings.fault(name, None, "has splits of its own. Leave the split out.")
-
-
-def find_or_fetch(named: NamedSet) -> Path:
-    """Return the folder of a named set, downloading it if it is not there."""
-    root = data_root()
-    return root / named.folder if is_available(named, root) else fetch(named, root)
-
-
-def suggest_names(place: str) -> str:
-    """Return advice for a name that is unknown."""
-    close = list_names(close_to=place)
-    hint = f"Did you mean {' or '.join(close)}? " if close else ""
-    return hint + "`interstellar data list` shows the named sets."

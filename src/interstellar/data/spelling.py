@@ -25,7 +25,6 @@ COMPARED_LETTERS = 48
 SHOWN_LETTERS = 80
 LAST_PART_MARKS = ("/", "#", ":")
 """Before the last part of a web address, the one that people say."""
-
 _BEGIN, _END = "\x02", "\x03"
 _N_SLOTS = 2**16
 
@@ -41,15 +40,10 @@ class Spellings:
 
 
 def find_name(vocabulary: Vocabulary, name: str, *, kind: str) -> int:
-    """Return the id of a name.
-
-    Args:
-        vocabulary: Where to look.
-        name: Must stand there letter by letter.
-        kind: What the vocabulary holds, for the message: "entity" or "relation".
+    """Return the id of a name, which must stand in the vocabulary letter by letter.
 
     Raises:
-        SettingsError: It is unknown; the message has the nearest spellings.
+        SettingsError: It is no `kind` ("entity" or "relation"); the nearest spellings are said.
     """
     found = vocabulary.id(name)
     if found == UNKNOWN:
@@ -59,13 +53,12 @@ def find_name(vocabulary: Vocabulary, name: str, *, kind: str) -> int:
 
 def describe_unknown(vocabulary: Vocabulary, name: str, *, kind: str) -> str:
     """Return in a sentence that a name is unknown, and which ones it may stand for."""
-    article = "an" if kind[0] in "aeiou" else "a"
-    fault = f"{quote(name)} is not {article} {kind} of this graph"
     spellings = find_spellings(vocabulary, name)
+    article = "an" if kind[0] in "aeiou" else "a"
+    asked, listed = quote_apart(name, spellings.variants)
+    fault = f"{asked} is not {article} {kind} of this graph"
     if spellings.variants:
         verb = "is" if len(spellings.variants) == 1 else "are"
-        asked, listed = quote_apart(name, spellings.variants)
-        fault = f"{asked} is not {article} {kind} of this graph"
         return (
             f"{fault}, but {listed} {verb}. Names that differ by case or Unicode form are kept "
             "apart: write the one that is meant."
@@ -85,8 +78,7 @@ def find_variants(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
     """Return the other names that differ from `name` by case or Unicode form (NFKC) only."""
     if len(vocabulary) == 0:
         return ()
-    folded = _fold(vocabulary.array)
-    is_alike = pc.equal(folded, _fold(_one(name))[0])
+    is_alike = pc.equal(_fold(vocabulary.array), _fold(_one(name))[0])
     alike: list[str] = vocabulary.array.filter(is_alike).to_pylist()
     return tuple(other for other in alike if other != name)[:MOST_SPELLINGS]
 
@@ -104,11 +96,10 @@ def shorten(name: str) -> str:
 
 def quote_apart(name: str, variants: Iterable[str]) -> tuple[str, str]:
     """Return a name and its variants in quotes; letters as numbers where the eye sees no odds."""
-    variants = tuple(variants)
-    forms = {unicodedata.normalize("NFKC", each) for each in (name, *variants)}
-    if len(forms) == 1 + len(variants):
-        return quote(name), " and ".join(map(quote, variants))
-    return json.dumps(shorten(name)), " and ".join(json.dumps(shorten(each)) for each in variants)
+    names = (name, *variants)
+    is_seen = len({unicodedata.normalize("NFKC", each) for each in names}) == len(names)
+    asked, *others = (json.dumps(shorten(each), ensure_ascii=not is_seen) for each in names)
+    return asked, " and ".join(others)
 
 
 def _find_ends(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
@@ -157,14 +148,22 @@ def _sieve(names: pa.Array, name: str) -> npt.NDArray[np.int64]:
 
 
 def _pieces(names: pa.Array) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
-    """Return the hashed pieces of three bytes of all names, and where each name's begin."""
+    """Return the hashed pieces of three bytes of all names, and where each name's begin.
+
+    The order of the three does not count, so that swapped letters (crul, curl) leave pieces alike.
+    """
     marked = pc.binary_join_element_wise(_BEGIN, _ends(names), _END, "")
     begins = np.frombuffer(marked.buffers()[1], dtype=np.int32)[: len(names) + 1].astype(np.int64)
     letters = np.frombuffer(marked.buffers()[2], dtype=np.uint8, count=int(begins[-1]))
-    padded = np.append(letters, np.zeros(2, dtype=np.uint8)).astype(np.uint32)
-    pieces = padded[:-2] << np.uint32(16) | padded[1:-1] << np.uint32(8) | padded[2:]
-    pieces *= np.uint32(0x9E3779B1)
-    return (pieces >> np.uint32(16)).astype(np.uint16), begins[:-1]
+    padded = np.append(letters, np.zeros(2, dtype=np.uint8))
+    a, b, c = padded[:-2], padded[1:-1], padded[2:]
+    least, most = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
+    middle = a ^ b ^ c ^ least ^ most
+    pieces = (
+        least.astype(np.uint32) << np.uint32(16) | middle.astype(np.uint32) << np.uint32(8) | most
+    )
+    hashed = (pieces * np.uint32(0x9E3779B1)) >> np.uint32(16)
+    return hashed.astype(np.uint16), begins[:-1]
 
 
 def _ends(names: pa.Array) -> pa.Array:
@@ -174,9 +173,21 @@ def _ends(names: pa.Array) -> pa.Array:
 
 def _fold(names: pa.Array) -> pa.Array:
     """Return names without what case and Unicode form make of them."""
+    if pc.all(pc.string_is_ascii(names)).as_py():
+        return pc.ascii_lower(names)
     return pc.utf8_lower(pc.utf8_normalize(names, form="NFKC"))
 
 
 def _one(name: str) -> pa.Array:
     """Return one name for Arrow; bytes of the terminal that are no text become question marks."""
     return as_array([name.encode("utf-8", errors="replace").decode()])
+
+
+def find_lookalikes(vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
+    """Return the ids of all names that another is like, those alike one after the other."""
+    folded = _fold(vocabulary.array)
+    if folded.equals(vocabulary.array) or pc.count_distinct(folded).as_py() == len(folded):
+        return np.empty(0, dtype=np.int64)  # a vocabulary has no name twice
+    codes = folded.dictionary_encode().indices.to_numpy()
+    alike = np.flatnonzero(np.bincount(codes)[codes] > 1)
+    return alike[np.argsort(codes[alike], kind="stable")]

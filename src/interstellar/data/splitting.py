@@ -1,19 +1,20 @@
 """Holding out triplets or pairs for validation and test, reproducibly."""
 
 from dataclasses import dataclass
+from math import isfinite
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from interstellar.data.graph import Pairs
 from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets
 from interstellar.errors import SettingsError
 from interstellar.randomness import spawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
-    """Shares of train, valid and test; they add up to 1."""
+class SplitShares:
+    """Shares of train, valid and test, for data without splits; they add up to 1."""
 
     train: float
     valid: float
@@ -21,10 +22,11 @@ class Split:
 
     def __post_init__(self) -> None:
         shares = (self.train, self.valid, self.test)
-        if min(shares) < 0 or self.train == 0 or abs(sum(shares) - 1) > 1e-6:
+        is_sum = all(map(isfinite, shares)) and abs(sum(shares) - 1) <= 1e-6
+        if not is_sum or min(shares) < 0 or self.train == 0:
             raise SettingsError(
-                f"split {self} does not add up to 1 with a share for train. "
-                "Give three shares such as 0.9/0.05/0.05."
+                f"split {self} is not three shares of train, valid and test that add up to 100 % "
+                "with something for train. Give shares such as 90/5/5."
             )
 
     def __str__(self) -> str:
@@ -32,7 +34,7 @@ class Split:
         return "/".join(f"{100 * share:g}" for share in (self.train, self.valid, self.test))
 
 
-def parse_split(text: str) -> Split:
+def parse_split(text: str) -> SplitShares:
     """Return the shares written as 90/5/5 or 0.9/0.05/0.05."""
     try:
         train, valid, test = (float(part) for part in text.split("/"))
@@ -40,16 +42,20 @@ def parse_split(text: str) -> Split:
         raise SettingsError(
             f"split {text!r} is not three numbers. Write shares such as 90/5/5."
         ) from None
+    if not all(map(isfinite, (train, valid, test))):
+        raise SettingsError(f"split {text!r} is not three numbers. Write shares such as 90/5/5.")
     total = 100 if train + valid + test > 1.5 else 1
-    return Split(train=train / total, valid=valid / total, test=test / total)
+    return SplitShares(train=train / total, valid=valid / total, test=test / total)
 
 
-TRIPLET_SPLIT = Split(train=0.9, valid=0.05, test=0.05)
-PAIR_SPLIT = Split(train=0.8, valid=0.1, test=0.1)
+TRIPLET_SPLIT = SplitShares(train=0.9, valid=0.05, test=0.05)
+PAIR_SPLIT = SplitShares(train=0.8, valid=0.1, test=0.1)
+SPLIT_SEED = 0
+"""Every command and function splits with these unless told otherwise, so that all split alike."""
 
 
 def split_triplets(
-    triplets: Triplets, split: Split, *, seed: int
+    triplets: Triplets, split: SplitShares, *, seed: int
 ) -> tuple[Triplets, Triplets, Triplets]:
     """Return train, valid and test; whatever valid and test name occurs in train.
 
@@ -76,7 +82,7 @@ def names_something_first(triplets: Triplets) -> npt.NDArray[np.bool_]:
     return is_first
 
 
-def held_out_counts(n: int, n_spare: int, split: Split) -> tuple[int, int]:
+def held_out_counts(n: int, n_spare: int, split: SplitShares) -> tuple[int, int]:
     """Return how many rows go to valid and test when only `n_spare` may leave train."""
     wanted = np.array([split.valid, split.test]) * n
     counts = np.maximum(np.round(wanted), wanted > 0).astype(int)
@@ -85,10 +91,13 @@ def held_out_counts(n: int, n_spare: int, split: Split) -> tuple[int, int]:
     return int(counts[0]), int(counts[1])
 
 
-def split_pairs(pairs: Pairs, split: Split, *, seed: int) -> tuple[Pairs, Pairs, Pairs]:
-    """Return seeds, valid and test pairs, each in the order they were given."""
+Rows: TypeAlias = npt.NDArray[np.int32]
+
+
+def split_pairs(pairs: Rows, split: SplitShares, *, seed: int) -> tuple[Rows, Rows, Rows]:
+    """Return train, valid and test pairs, each in the order they were given."""
     order = spawn(seed, "split pairs").permutation(len(pairs))
     n_valid, n_test = held_out_counts(len(pairs), max(0, len(pairs) - 1), split)
     valid, test = np.sort(order[:n_valid]), np.sort(order[n_valid : n_valid + n_test])
-    seeds = np.sort(order[n_valid + n_test :])
-    return pairs[seeds], pairs[valid], pairs[test]
+    train = np.sort(order[n_valid + n_test :])
+    return pairs[train], pairs[valid], pairs[test]

@@ -26,7 +26,7 @@ everything anew, at random: neither numbers nor order give a partner away.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from interstellar.data.synthetic_settings import (
     SyntheticSettings,
     parse_settings,
     planted_rules,
+    refuse_too_large,
 )
 from interstellar.data.triplets import (
     OBJECT,
@@ -68,9 +69,9 @@ _BLOCK = 2**12
 def synthetic_graph(settings: SyntheticSettings) -> KnowledgeGraph:
     """Return the graph that the settings describe; the same settings give the same graph."""
     planted = _plant(settings)
-    train, valid, test = (
-        np.empty((n, 3), dtype=np.int32) for n in planted.split_sizes(settings.n_triplets)
-    )
+    n_valid, n_test = (int(np.count_nonzero(planted.split_of == s)) for s in (_VALID, _TEST))
+    sizes = (settings.n_triplets - n_valid - n_test, n_valid, n_test)
+    train, valid, test = (np.empty((n, 3), dtype=np.int32) for n in sizes)
     n_done = [0, 0, 0]
     for rows, split_of_row in _draw_blocks(planted, settings):
         for split, output in enumerate((train, valid, test)):
@@ -92,16 +93,15 @@ def synthetic_pair(settings: SyntheticSettings) -> GraphPair:
     common = np.concatenate([rows for rows, _ in _draw_blocks(_plant(settings), settings)])
     first, numbers_1 = _draw_view(common, settings, "first")
     second, numbers_2 = _draw_view(common, settings, "second")
-    pairs = _shuffle(
-        np.stack([numbers_1, numbers_2], axis=1), spawn(settings.seed, "synthetic pairs")
-    )
+    order = spawn(settings.seed, "synthetic pairs").permutation(settings.entities)
+    pairs = np.stack([numbers_1[order], numbers_2[order]], axis=1)
     n_seeds = round(SEED_SHARE * len(pairs))
     n_known = n_seeds + round(VALID_SHARE * len(pairs))
     return GraphPair(
         name=_describe(PAIR_NAME, settings),
-        first=first,
-        second=second,
-        seeds=pairs[:n_seeds],
+        source=first,
+        target=second,
+        train=pairs[:n_seeds],
         valid=pairs[n_seeds:n_known],
         test=pairs[n_known:],
     )
@@ -115,16 +115,15 @@ def is_synthetic(text: str) -> bool:
 def parse_synthetic(text: str) -> AnyGraph:
     """Return the set that `synthetic:entities=1000,seed=3` or `synthetic-alignment` names."""
     settings = parse_settings(text.partition(":")[2])
-    match _base_name(text):
-        case "synthetic":
-            return synthetic_graph(settings)
-        case "synthetic-alignment":
-            return synthetic_pair(settings)
-        case other:
-            raise DataError(
-                f"{other!r} is no synthetic set. There are {GRAPH_NAME} and {PAIR_NAME}, "
-                f"with settings as in {GRAPH_NAME}:entities=1000,seed=3."
-            )
+    refuse_too_large(settings)
+    if _base_name(text) == GRAPH_NAME:
+        return synthetic_graph(settings)
+    if _base_name(text) == PAIR_NAME:
+        return synthetic_pair(settings)
+    raise DataError(
+        f"{_base_name(text)!r} is no synthetic set. There are {GRAPH_NAME} and {PAIR_NAME}, "
+        f"with settings as in {GRAPH_NAME}:entities=1000,seed=3."
+    )
 
 
 def _base_name(text: str) -> str:
@@ -139,11 +138,6 @@ class _Planted:
     """(n_relations, n_entities): the object of each relation and subject, or `_NOTHING`."""
     split_of: npt.NDArray[np.int8]
     """(n_relations, n_entities)"""
-
-    def split_sizes(self, n_triplets: int) -> tuple[int, int, int]:
-        """Return the rows of each split of a graph of `n_triplets`, noise included."""
-        n_valid, n_test = (int(np.count_nonzero(self.split_of == s)) for s in (_VALID, _TEST))
-        return n_triplets - n_valid - n_test, n_valid, n_test
 
     def rows_of(self, subjects: slice) -> tuple[Triplets, npt.NDArray[np.int8]]:
         """Return the triplets of some subjects, and the split of each."""
@@ -167,9 +161,10 @@ def _plant(settings: SyntheticSettings) -> _Planted:
     for number, rule in enumerate(planted_rules(settings)):
         places = _places_of_rule(settings, number)
         _plant_rule(object_of, rule, places, settings, links_rng)
-        valid, test = _draw_held_out(places, settings.held_out, split_rng)
-        split_of[rule.conclusion, valid] = _VALID
-        split_of[rule.conclusion, test] = _TEST
+        n_held_out = max(1, round(settings.held_out * len(places)))
+        drawn = split_rng.permutation(places)[: 2 * n_held_out]
+        split_of[rule.conclusion, drawn[:n_held_out]] = _VALID
+        split_of[rule.conclusion, drawn[n_held_out:]] = _TEST
     return _Planted(object_of, split_of)
 
 
@@ -216,8 +211,9 @@ def _draw_objects(
     subjects: Ids, places: Ids | None, settings: SyntheticSettings, rng: np.random.Generator
 ) -> Ids:
     """Return an object for each subject, mostly near it, never itself; None: any place."""
+    n, n_neighbourhoods = settings.entities, settings.n_neighbourhoods
     neighbourhood = _neighbourhood_of(subjects, settings)
-    start, end = (_start_of(neighbourhood + step, settings) for step in (0, 1))
+    start, end = (-(-(neighbourhood + step) * n // n_neighbourhoods) for step in (0, 1))
     size = end - start
     skewed = np.square(rng.random(len(subjects), dtype=np.float32))
     near = np.minimum((size * skewed).astype(np.int64), size - 1)
@@ -233,20 +229,6 @@ def _draw_objects(
 
 def _neighbourhood_of(places: Ids, settings: SyntheticSettings) -> npt.NDArray[np.int64]:
     return places.astype(np.int64) * settings.n_neighbourhoods // settings.entities
-
-
-def _start_of(
-    neighbourhood: npt.NDArray[np.int64], settings: SyntheticSettings
-) -> npt.NDArray[np.int64]:
-    """Return the first place of each neighbourhood."""
-    return -(-neighbourhood * settings.entities // settings.n_neighbourhoods)
-
-
-def _draw_held_out(places: Ids, share: float, rng: np.random.Generator) -> tuple[Ids, Ids]:
-    """Return the subjects whose conclusion is in validation, and in test."""
-    n_held_out = max(1, round(share * len(places)))
-    drawn = rng.permutation(places)[: 2 * n_held_out]
-    return drawn[:n_held_out], drawn[n_held_out:]
 
 
 def _draw_blocks(
@@ -295,33 +277,22 @@ def _draw_triplets(
     return rows
 
 
-def _shuffle(rows: Triplets, rng: np.random.Generator) -> Triplets:
-    return rows[rng.permutation(len(rows))]
-
-
-def _renumber_entities(rows: Triplets, numbers: Ids) -> Triplets:
-    """Put the new number of each subject and object in its place; `rows` itself changes."""
-    for column in (SUBJECT, OBJECT):
-        rows[:, column] = numbers[rows[:, column]]
-    return rows
-
-
 def _draw_view(common: Triplets, settings: SyntheticSettings, which: str) -> tuple[Graph, Ids]:
     """Return a noisy view of the common triplets, and the number it gives to each place."""
     rng = spawn(settings.seed, f"synthetic {which} view")
     kept = common[_draw_kept(common, settings, rng)]
     n_own = round(len(kept) * (1 / settings.overlap - 1))
     own = _draw_triplets(n_own, slice(0, settings.entities), settings, rng)
-    view = _shuffle(distinct_triplets(np.concatenate([kept, own])), rng)
+    view = distinct_triplets(np.concatenate([kept, own]))
+    subjects, relations, objects = view[rng.permutation(len(view))].T
     numbers = rng.permutation(np.arange(settings.entities, dtype=np.int32))
     relation_numbers = rng.permutation(np.arange(settings.n_relations, dtype=np.int32))
-    view = _renumber_entities(view, numbers)
-    view[:, RELATION] = relation_numbers[view[:, RELATION]]
+    renumbered = [numbers[subjects], relation_numbers[relations], numbers[objects]]
     letter = which[0]
     graph = Graph(
         entities=_numbered_names(f"{letter}_e", settings.entities),
         relations=_numbered_names(f"{letter}_r", settings.n_relations),
-        triplets=view,
+        triplets=np.stack(renumbered, axis=1),
     )
     return graph, numbers
 
@@ -356,10 +327,7 @@ def _relation_names(settings: SyntheticSettings) -> list[str]:
 
 def _describe(name: str, settings: SyntheticSettings) -> str:
     """Return a name that `parse_synthetic` turns into the same set again."""
-    described = f"{name}:entities={settings.entities},seed={settings.seed}"
-    default = SyntheticSettings()
-    for key in ("triplets", "noise", "across", "held_out", "overlap"):
-        value = getattr(settings, key)
-        if value != getattr(default, key):
-            described += f",{key}={value}"
-    return described
+    values, default = asdict(settings), asdict(SyntheticSettings())
+    shown = {key: values.pop(key) for key in ("entities", "seed")}
+    shown |= {key: value for key, value in values.items() if value != default[key]}
+    return f"{name}:" + ",".join(f"{key}={value}" for key, value in shown.items())

@@ -1,8 +1,9 @@
 """What a synthetic graph shall look like: its settings, and the rules planted in it."""
 
-from dataclasses import dataclass, fields
+import os
+from dataclasses import dataclass
 from math import ceil
-from typing import TypeAlias
+from typing import Any
 
 from interstellar.errors import SettingsError
 
@@ -12,14 +13,19 @@ NEIGHBOURHOOD = 50
 RELATIONS_IN_A_FAMILY = 9
 """A 1-, a 2- and a 3-hop rule have 2, 3 and 4 relations."""
 
-LEAST_ENTITIES = 10
-MOST_ENTITIES = 100_000_000
-MOST_TRIPLETS = 2**31 - 1
-
 _ROUNDING = 2
 """Places by which a run of neighbourhoods may be larger than its share of the entities."""
 
-Value: TypeAlias = int | float | None
+_BOUNDS: dict[str, tuple[type[int] | type[float], str, float, float]] = {
+    "entities": (int, "a whole number", 10, 100_000_000),
+    "triplets": (int, "a whole number", 1, 2**31 - 1),
+    "seed": (int, "a whole number", 0, 2**63 - 1),
+    "noise": (float, "a number", 0.0, 0.5),
+    "across": (float, "a number", 0.0, 1.0),
+    "held_out": (float, "a number", 0.01, 0.4),
+    "overlap": (float, "a number", 0.1, 1.0),
+}
+"""Of each setting its type, in Python and in words, and the least and the largest value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +59,16 @@ class SyntheticSettings:
     """Only for a pair: share of a view's triplets that come from the common graph."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _check_number(field.name, getattr(self, field.name))
+        for key, (kind, word, least, most) in _BOUNDS.items():
+            value = getattr(self, key)
+            if key == "triplets" and value is None:
+                continue
+            is_number = isinstance(value, (int, kind)) and not isinstance(value, bool)
+            if not is_number or not least <= value <= most:
+                raise SettingsError(
+                    f"{key}={value} cannot be used for a synthetic graph: {key} must be {word} "
+                    f"from {least} to {most}. Change {key}."
+                )
         if self.triplets is not None:
             self._check_triplets(self.triplets)
 
@@ -103,12 +117,11 @@ class SyntheticSettings:
                 f"{ceil(n_by_rules / (1 - self.noise))} there are entities that no rule "
                 "speaks of. Ask for more triplets or for fewer entities."
             )
-        most = self.entities**2
-        if triplets > most:
+        if triplets > self.entities**2:
             raise SettingsError(
-                f"triplets={triplets} is too many for entities={self.entities}: "
-                f"at most entities², {most}, are made. "
-                "Ask for fewer triplets or for more entities."
+                f"triplets={triplets} is too many for entities={self.entities}: at most "
+                f"entities², {self.entities**2}, are made. Ask for fewer triplets or for more "
+                "entities."
             )
 
 
@@ -127,57 +140,41 @@ def planted_rules(settings: SyntheticSettings) -> tuple[PlantedRule, ...]:
 
 def parse_settings(text: str) -> SyntheticSettings:
     """Read `entities=1000,seed=3`; no text gives the defaults."""
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or key not in _KEYS:
+        if not equals or key not in _BOUNDS:
             raise SettingsError(
-                f"{part!r} is no setting of a synthetic graph. "
-                f"Settings are written key=value, with commas between; the keys are {_known()}."
+                f"{part!r} is no setting of a synthetic graph. Settings are written key=value, "
+                f"with commas between; the keys are {', '.join(_BOUNDS)}."
             )
         if key in values:
             raise SettingsError(f"{key} is set twice in {text!r}. Keep one of the two.")
-        values[key] = _parse_value(key, value)
-    return SyntheticSettings(**values)  # type: ignore[arg-type]  # each value is checked there
+        kind, word, _, _ = _BOUNDS[key]
+        try:
+            values[key] = kind(value)
+        except ValueError:
+            raise SettingsError(
+                f"{part} is not {word}. Write it in digits, as in entities=1000,noise=0.1."
+            ) from None
+    return SyntheticSettings(**values)
 
 
-_WHOLE_NUMBERS = {
-    "entities": (LEAST_ENTITIES, MOST_ENTITIES),
-    "triplets": (1, MOST_TRIPLETS),
-    "seed": (0, 2**63 - 1),
-}
-_SHARES = {
-    "noise": (0.0, 0.5),
-    "across": (0.0, 1.0),
-    "held_out": (0.01, 0.4),
-    "overlap": (0.1, 1.0),
-}
-_KEYS = (*_WHOLE_NUMBERS, *_SHARES)
-
-
-def _known() -> str:
-    return ", ".join(_KEYS)
-
-
-def _parse_value(key: str, text: str) -> int | float:
-    try:
-        return int(text) if key in _WHOLE_NUMBERS else float(text)
-    except ValueError:
-        kind = "a whole number" if key in _WHOLE_NUMBERS else "a number"
+def refuse_too_large(settings: SyntheticSettings, n_bytes: int | None = None) -> None:
+    """Raise where the graph alone is larger than the memory of the machine, or `n_bytes`."""
+    n_bytes = count_machine_bytes() if n_bytes is None else n_bytes
+    n_needed = 5 * settings.n_relations * settings.entities + 12 * settings.n_triplets
+    if n_needed > n_bytes:
         raise SettingsError(
-            f"{key}={text} is not {kind}. Write it in digits, as in entities=1000,noise=0.1."
-        ) from None
-
-
-def _check_number(key: str, value: Value) -> None:
-    if key == "triplets" and value is None:
-        return
-    whole = key in _WHOLE_NUMBERS
-    least, most = _WHOLE_NUMBERS[key] if whole else _SHARES[key]
-    kind = "a whole number" if whole else "a number"
-    of_kind = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if value is None or not of_kind or not least <= value <= most:
-        raise SettingsError(
-            f"{key}={value} cannot be used for a synthetic graph: {key} must be {kind} "
-            f"from {least} to {most}. Change {key}."
+            f"a synthetic graph of entities={settings.entities} with {settings.n_triplets:,} "
+            f"triplets takes at least {n_needed / 1e9:.1f} GB of memory, and this machine has "
+            f"{n_bytes / 1e9:.1f} GB. Ask for fewer entities or triplets."
         )
+
+
+def count_machine_bytes() -> int:
+    """Return the memory of this machine; where that cannot be found out, more than any has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**62

@@ -1,6 +1,6 @@
 """The names of entities or relations, numbered from 0."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import final
 
@@ -21,8 +21,12 @@ class Vocabulary:
     Python strings are made when they are asked for.
     """
 
-    def __init__(self, names: pa.Array | Sequence[str]) -> None:
+    def __init__(
+        self, names: pa.Array | Sequence[str], labels: Mapping[str, str] | None = None
+    ) -> None:
         self.array = names if isinstance(names, pa.Array) else as_array(names)
+        self.labels = {} if labels is None else labels
+        """What people call some of the names, as `rdfs:label` has it."""
 
     def __len__(self) -> int:
         """Return how many names there are."""
@@ -38,7 +42,8 @@ class Vocabulary:
 
     def __add__(self, other: "Vocabulary") -> "Vocabulary":
         """Return the names of both; those of `other` count on from ours, equal or not."""
-        return Vocabulary(pa.concat_arrays([self.array, other.array]))
+        labels = {**other.labels, **self.labels}
+        return Vocabulary(pa.concat_arrays([self.array, other.array]), labels)
 
     def __repr__(self) -> str:
         """Return a short description for a person."""
@@ -47,6 +52,11 @@ class Vocabulary:
     def name(self, id: int) -> str:
         """Return the name of one id."""
         return str(self.array[int(id)].as_py())
+
+    def label(self, id: int) -> str:
+        """Return what people call one id: its label, or its name if it has none."""
+        name = self.name(id)
+        return self.labels.get(name, name)
 
     def id(self, name: str) -> int:
         """Return the id of one name, or `UNKNOWN`."""

@@ -1,17 +1,25 @@
-"""What an engine is, and what it takes and gives."""
+"""What an engine is, what it takes and gives, and the simplest: this very process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, final
 
 Plain: TypeAlias = dict[str, Any]
 """Values that JSON can write."""
 
-Workbench: TypeAlias = Callable[[Sequence[Plain]], Sequence[Plain]]
-"""Does several pieces of work together and returns what came of each."""
+OnProgress: TypeAlias = Callable[[int, int, int], None]
+"""Is told the number of a piece, how many parts of it are done, and how many there are at most."""
+
+Workbench: TypeAlias = Callable[[Sequence[Plain], OnProgress], Sequence[Plain]]
+"""Does several pieces of work together, says how far it is, and returns what came of each."""
 
 BuildWorkbench: TypeAlias = Callable[[Plain, str], Workbench]
 """Makes a workbench from what it is told and the name of a device; a function of a module."""
+
+
+def ignore(number: int, n_done: int, n_parts: int) -> None:
+    """Take no note of how far a piece is."""
+    del number, n_done, n_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +31,8 @@ class Done:
     """None where it was given up."""
     failure: str | None = None
     """Why it was given up."""
+    is_late: bool = False
+    """Whether it was given up only because the deadline had passed."""
 
 
 class Engine(Protocol):
@@ -37,10 +47,43 @@ class Engine(Protocol):
         """Take a piece of work under a number of its own."""
         ...
 
-    def wait(self) -> list[Done]:
-        """Return what has ended, at least one piece; something must have been started."""
+    def wait(self, deadline: float | None = None, on_progress: OnProgress = ignore) -> list[Done]:
+        """Return what has ended, at least one piece; something must have been started.
+
+        At the deadline, as `time.monotonic` counts, what can be given up is given up.
+        """
         ...
 
     def close(self) -> None:
         """Give everything back; what is under way is lost."""
         ...
+
+
+@final
+class ThisProcess:
+    """Does whatever was started when it is waited for; several pieces together if that pays.
+
+    No deadline can end a piece here: whoever gives the work says in it how long it may take.
+    """
+
+    def __init__(self, workbench: Workbench, n_together: int = 1) -> None:
+        self._workbench = workbench
+        self._n_together = n_together
+        self._started: dict[int, Plain] = {}
+
+    @property
+    def n_free(self) -> int:
+        return self._n_together - len(self._started)
+
+    def start(self, number: int, work: Plain) -> None:
+        assert self.n_free > 0
+        self._started[number] = work
+
+    def wait(self, deadline: float | None = None, on_progress: OnProgress = ignore) -> list[Done]:
+        del deadline
+        started, self._started = self._started, {}
+        outcomes = self._workbench(list(started.values()), on_progress)
+        return [Done(n, outcome) for n, outcome in zip(started, outcomes, strict=True)]
+
+    def close(self) -> None:
+        self._started = {}

@@ -4,12 +4,11 @@ In: logits or embeddings, and the answers that are true. Out: ranks and `Metrics
 Knows nothing of networks, architectures, training or tasks: logits come from a function it is
 given.
 
-`ranks` places the true objects of queries, `alignment` the true partners of entities, both in
-chunks (`chunks`) and in full float32 (`precision`). `metrics` sums ranks up; `auc_pr` needs none.
-`highest_logits` finds the best answers, `calibration` turns their logits into probabilities.
+`ranks` places the true objects of queries and finds the best answers, `alignment` places the true
+partners of entities, both in chunks and in full float32 (`chunks`). `metrics` sums ranks up, and
+has AUC-PR. `calibration` turns logits into probabilities.
 
-Embeddings of two graphs become similarities (`similarity`, `rescoring`, `sinkhorn`), and these
-become ranks, lists of the nearest (`nearest`) or one partner for each (`hungarian`,
-`stable_matching`), shuffled first (`matching`); `threshold` says which to believe. None of them
-needs the similarities of all to all, but for `hungarian`.
+Embeddings of two graphs become similarities of sources to targets (`similarity`, `sinkhorn`), and
+these become ranks, lists of the nearest or one partner for each (`matching`, which also says which
+to believe). Only the Hungarian method needs the similarities of all to all.
 """

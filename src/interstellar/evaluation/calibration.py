@@ -11,8 +11,8 @@ slope, kept within a bracket, find the one minimum.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
@@ -23,10 +23,8 @@ from torch import Tensor
 from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets
 from interstellar.errors import DataError
-from interstellar.evaluation.chunks import fit_chunk_size
-from interstellar.evaluation.precision import exact_products
+from interstellar.evaluation.chunks import exact_products, fit_chunk_size, spread_chunks
 from interstellar.evaluation.ranks import FLOAT_BYTES, ComputeLogits
-from interstellar.evaluation.spread_chunks import spread_chunks
 
 Queries: TypeAlias = npt.NDArray[np.int64]
 """Shape (n, 3), the true answers last."""
@@ -74,9 +72,7 @@ class Reliability:
 
     def as_dict(self) -> dict[str, object]:
         """Return all of it as JSON holds it."""
-        names = ("temperature", "ece", "ece_uncalibrated", "nll", "nll_uncalibrated", "n")
-        rows = [{"confidence": b.confidence, "accuracy": b.accuracy, "n": b.n} for b in self.bins]
-        return {name: getattr(self, name) for name in names} | {"bins": rows}
+        return asdict(self) | {"bins": [asdict(of_bin) for of_bin in self.bins]}
 
 
 def draw_queries(queries: Triplets, rng: np.random.Generator) -> Triplets:
@@ -96,14 +92,8 @@ def fit_temperature(
 ) -> float:
     """Return the T that makes the objects of the queries most likely.
 
-    Args:
-        compute_logits: As `rank_objects` takes it.
-        queries: Triplets whose objects are the true answers, with inverses for both directions.
-        known: Leaves the other known answers out of the candidates.
-        device: Where `compute_logits` expects queries and leaves logits.
-        chunk_size: Queries at once; None for what fits the memory.
+    Arguments as for `rank_objects`; the queries hold inverses for both directions.
     """
-    _refuse_none(queries)
     held_out = _HeldOut(compute_logits, queries, known, device, chunk_size, kept_bytes=KEPT_BYTES)
 
     def add_slopes(beta: float) -> tuple[float, float]:
@@ -123,7 +113,6 @@ def measure_reliability(
     chunk_size: int | None = None,
 ) -> Reliability:
     """Return how well probabilities at a temperature hold for queries with known objects."""
-    _refuse_none(queries)
     held_out = _HeldOut(compute_logits, queries, known, device, chunk_size, kept_bytes=0)
     judged = np.empty((len(queries), 5))
 
@@ -161,9 +150,8 @@ def equal_bins(
     )
 
 
-def expected_error(bins: Iterable[Bin]) -> float:
+def expected_error(bins: Sequence[Bin]) -> float:
     """Return the mean of |accuracy − confidence| over all queries' bins."""
-    bins = tuple(bins)
     return sum(b.n * abs(b.accuracy - b.confidence) for b in bins) / sum(b.n for b in bins)
 
 
@@ -191,6 +179,11 @@ class _HeldOut:
         *,
         kept_bytes: int,
     ) -> None:
+        if len(queries) == 0:
+            raise DataError(
+                "there are no held-out triplets, so nothing says how sure the network may be. "
+                "Give a graph with a validation split."
+            )
         self._compute_logits = compute_logits
         self._queries: Queries = queries.astype(np.int64)
         self._known = known
@@ -204,15 +197,11 @@ class _HeldOut:
         """Yield what `compute` gives for all queries, part by part."""
         if self._n_kept and not self._kept:
             self._kept.extend(self.spread(self.part, 0, self._n_kept))
+        n_kept, n, device = len(self._kept), len(self._queries), self._device
         yield from spread_chunks(
-            lambda place: compute(self._kept[place.start]),
-            len(self._kept),
-            chunk_size=1,
-            device=self._device,
+            lambda place: compute(self._kept[place.start]), n_kept, chunk_size=1, device=device
         )
-        yield from self.spread(
-            lambda rows: compute(self.part(rows)), self._n_kept, len(self._queries)
-        )
+        yield from self.spread(lambda rows: compute(self.part(rows)), self._n_kept, n)
 
     def spread(self, compute: Callable[[slice], Result], start: int, stop: int) -> Iterator[Result]:
         """Yield what `compute` gives for the queries from `start` on, chunk by chunk."""
@@ -283,11 +272,3 @@ def _judge(part: _Part, temperature: float) -> npt.NDArray[np.float64]:
         total = part.logits.div(T).exp_().sum(dim=1)
         columns += [1 / total, total.log() - part.true / T]
     return torch.stack(columns, dim=1).double().cpu().numpy()
-
-
-def _refuse_none(queries: Triplets) -> None:
-    if len(queries) == 0:
-        raise DataError(
-            "there are no held-out triplets, so nothing says how sure the network may be. "
-            "Give a graph with a validation split."
-        )

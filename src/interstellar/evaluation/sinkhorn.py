@@ -1,4 +1,4 @@
-"""Sinkhorn's plan: how the mass of all who ask is shared among all who may answer.
+"""Sinkhorn's plan: how the mass of all sources is shared among all targets.
 
     K = exp(cos / τ);   u ← 1 / (K v),   v ← 1 / (Kᵀ u),   n times, from v = 1;   P = u K v
 
@@ -23,8 +23,7 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError
-from interstellar.evaluation.chunks import fit_chunk_size
-from interstellar.evaluation.memory import usable_bytes
+from interstellar.evaluation.chunks import fit_chunk_size, usable_bytes
 from interstellar.evaluation.ranks import FLOAT_BYTES
 from interstellar.evaluation.similarity import Similarity
 
@@ -61,29 +60,25 @@ class SinkhornSettings:
 def balance(
     cosine: Similarity, settings: SinkhornSettings, *, memory_bytes: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return log u (n_asking,) and log v (n_answering,) of the plan, float32.
+    """Return log u (n_sources,) and log v (n_targets,) of the plan, float32.
 
-    Columns of the plan sum to 1, rows nearly so, or to n_answering / n_asking.
-
-    Args:
-        cosine: The cosines of all who are to be matched with each other.
-        settings: Temperature and rounds.
-        memory_bytes: K is kept if it takes no more; None for half of what is free.
+    Columns of the plan sum to 1, rows nearly so, or to n_targets / n_sources. K is kept if it takes
+    no more than `memory_bytes`, which is half of what is free where it is None.
     """
     if memory_bytes is None:
         memory_bytes = usable_bytes(cosine.device)
-    n_asking, n_answering = cosine.shape
-    if n_asking == 0 or n_answering == 0:
-        return cosine.asking.new_zeros(n_asking), cosine.answering.new_zeros(n_answering)
-    is_kept = FLOAT_BYTES * n_asking * n_answering <= memory_bytes
+    n_sources, n_targets = cosine.shape
+    if n_sources == 0 or n_targets == 0:
+        return cosine.source.new_zeros(n_sources), cosine.target.new_zeros(n_targets)
+    is_kept = FLOAT_BYTES * n_sources * n_targets <= memory_bytes
     if not is_kept:
-        log.info("%d × %d similarities are computed anew in each round", n_asking, n_answering)
+        log.info("%d × %d similarities are computed anew in each round", n_sources, n_targets)
     log_u, log_v = _first_offsets(cosine, settings.temperature)
     v = log_v.neg().exp().float()
     kernel = _Kernel(cosine, settings.temperature, is_kept=is_kept)
     kernel.move(log_u, log_v)
     for _ in range(settings.n_rounds):
-        u, v = _sweep(kernel, n_asking, v)
+        u, v = _sweep(kernel, n_sources, v)
         if not is_kept or _is_far(u) or _is_far(v):
             log_u, log_v = log_u + u.double().log(), log_v + v.double().log()
             kernel.move(log_u, log_v)
@@ -93,9 +88,9 @@ def balance(
 
 def _first_offsets(cosine: Similarity, temperature: float) -> tuple[Tensor, Tensor]:
     """Return α and β for which the highest entry of each row and column is 1."""
-    highest_of_row = torch.empty_like(cosine.asking[:, 0])
-    highest_of_column = torch.full_like(cosine.answering[:, 0], -torch.inf)
-    for rows in _slices(cosine.shape[0], _block_rows(cosine)):
+    highest_of_row = torch.empty_like(cosine.source[:, 0])
+    highest_of_column = torch.full_like(cosine.target[:, 0], -torch.inf)
+    for rows in _slices(cosine):
         values = cosine.rows(rows)
         highest_of_row[rows] = values.amax(dim=1)
         values.sub_(highest_of_row[rows].unsqueeze(1))
@@ -110,31 +105,25 @@ class _Kernel:
     def __init__(self, cosine: Similarity, temperature: float, *, is_kept: bool) -> None:
         self._cosine = cosine
         self._temperature = temperature
-        self._values = cosine.asking.new_empty(cosine.shape) if is_kept else None
-        self._alpha, self._beta = cosine.asking[:, 0], cosine.answering[:, 0]
+        self._values = cosine.source.new_empty(cosine.shape) if is_kept else None
+        self._alpha, self._beta = cosine.source[:, 0], cosine.target[:, 0]
 
     def move(self, alpha: Tensor, beta: Tensor) -> None:
         """Set the offsets."""
         self._alpha, self._beta = alpha.float(), beta.float()
         if self._values is not None:
-            for rows in self._computed_slices():
+            for rows in _slices(self._cosine):
                 self._values[rows] = self._compute(rows)
 
     def blocks(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield all rows, block by block."""
         if self._values is None:
-            for rows in self._computed_slices():
+            for rows in _slices(self._cosine):
                 yield rows, self._compute(rows)
             return
-        n_asking, n_answering = self._cosine.shape
-        n_rows = _block_rows(self._cosine)
-        if self._cosine.device.type == "cpu":
-            n_rows = max(1, CPU_SWEEP_BYTES // (FLOAT_BYTES * n_answering))
-        for rows in _slices(n_asking, n_rows):
+        is_on_cpu = self._cosine.device.type == "cpu"
+        for rows in _slices(self._cosine, CPU_SWEEP_BYTES if is_on_cpu else None):
             yield rows, self._values[rows]
-
-    def _computed_slices(self) -> Iterator[slice]:
-        return _slices(self._cosine.shape[0], _block_rows(self._cosine))
 
     def _compute(self, rows: slice) -> Tensor:
         exponent = self._cosine.rows(rows).mul_(1 / self._temperature)
@@ -142,9 +131,9 @@ class _Kernel:
         return exponent.clamp_(min=LOWEST_EXPONENT).exp_()
 
 
-def _sweep(kernel: _Kernel, n_asking: int, v: Tensor) -> tuple[Tensor, Tensor]:
+def _sweep(kernel: _Kernel, n_sources: int, v: Tensor) -> tuple[Tensor, Tensor]:
     """Return u = 1 / (K v) and v = 1 / (Kᵀ u): one round."""
-    u = v.new_empty(n_asking)
+    u = v.new_empty(n_sources)
     sums = torch.zeros_like(v)
     for rows, block in kernel.blocks():
         u[rows] = torch.mv(block, v).reciprocal_()
@@ -156,10 +145,10 @@ def _is_far(factors: Tensor) -> bool:
     return bool(factors.log().abs().amax() > FARTHEST)
 
 
-def _block_rows(cosine: Similarity) -> int:
-    return fit_chunk_size(FLOAT_BYTES * cosine.shape[1], cosine.device)
-
-
-def _slices(n: int, size: int) -> Iterator[slice]:
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+def _slices(cosine: Similarity, n_bytes: int | None = None) -> Iterator[slice]:
+    """Yield the rows by blocks of `n_bytes`, None for what suits the device."""
+    n_sources, n_targets = cosine.shape
+    row_bytes = FLOAT_BYTES * n_targets
+    size = fit_chunk_size(row_bytes, cosine.device) if n_bytes is None else n_bytes // row_bytes
+    for start in range(0, n_sources, max(1, size)):
+        yield slice(start, min(start + max(1, size), n_sources))

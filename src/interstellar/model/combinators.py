@@ -9,7 +9,7 @@ from typing import assert_never, final
 import torch
 from torch import Tensor, nn
 
-from interstellar.architecture.choices import Activation, Combinator
+from interstellar.architecture.architecture import Activation, Combinator
 
 
 def combine(
@@ -37,7 +37,7 @@ def hermitian(a: Tensor, b: Tensor) -> Tensor:
     complex multiplication, as ComplEx and the authors' own program do.
     """
     if a.device.type == "cuda":
-        from interstellar.model.hermitian_kernel import fused_hermitian  # noqa: PLC0415 (triton)
+        from interstellar.model.network_kernels import fused_hermitian  # noqa: PLC0415 (triton)
 
         return fused_hermitian(a, b)
     a_re, a_im = a.chunk(2, dim=-1)
@@ -73,7 +73,7 @@ def weigh(a: Tensor, b: Tensor, logit_of_gate: Tensor) -> Tensor:
 def activate_sum(activation: Activation, a: Tensor, b: Tensor) -> Tensor:
     """Return act(a + b), (batch, dim); one kernel on CUDA."""
     if a.device.type == "cuda" and activation is not Activation.IDENTITY:
-        from interstellar.model.sum_kernel import fused_sum  # noqa: PLC0415 (triton)
+        from interstellar.model.network_kernels import fused_sum  # noqa: PLC0415 (triton)
 
         return fused_sum(a, b, is_tanh=activation is Activation.TANH)
     return activate(activation, a + b)

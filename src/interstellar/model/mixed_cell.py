@@ -11,9 +11,8 @@ from typing import final, overload
 import torch
 from torch import Tensor
 
-from interstellar.architecture.architecture import N_WEIGHTS
-from interstellar.architecture.choices import Combinator, Source
-from interstellar.architecture.coordinates import Option
+from interstellar.architecture.architecture import N_WEIGHTS, Combinator, Source
+from interstellar.architecture.search_space import Option
 from interstellar.model.mixed_operator import MixedGate, MixedOperator, mix_link
 from interstellar.model.mixture import Mixture
 

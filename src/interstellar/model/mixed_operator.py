@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from interstellar.architecture.choices import Activation, Combinator
-from interstellar.architecture.coordinates import Option
+from interstellar.architecture.architecture import Activation, Combinator
+from interstellar.architecture.search_space import Option
 from interstellar.model.combinators import activate, combine, weigh
 from interstellar.model.mixture import Mixture
 

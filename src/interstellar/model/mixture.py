@@ -12,9 +12,8 @@ from typing import final
 import torch
 from torch import Tensor
 
-from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.choices import Source
-from interstellar.architecture.coordinates import Choice, Option, build, choices, take
+from interstellar.architecture.architecture import Architecture, Source
+from interstellar.architecture.search_space import Choice, Option, build, choices, take
 
 SUBJECT_CHOICES = frozenset({"subject", "subject_activation", "W_1", "W_2"})
 """What makes up O_s."""

@@ -5,14 +5,12 @@ from typing import final
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.model.logits import multiply_out
-from interstellar.model.lookup import look_up
-from interstellar.model.normalisation import OutputNorm, StepNorms
+from interstellar.model.embedding_table import EntityTable, look_up, multiply_out
 from interstellar.model.path_cell import CellWeights, PathCell
 from interstellar.model.shared_cell import SharedCell
-from interstellar.model.softmax_loss import EntityTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +110,7 @@ class PathNetwork(nn.Module):
     ) -> Tensor:
         """Return v of every step, (batch · length, dim · ways), as training sees it.
 
-        Args:
-            subject_ids: Subjects along the paths, (batch, length).
-            relation_ids: Relations along the paths, (batch, length).
-            generator: Draws the dropout; None for none.
+        Subjects and relations along the paths are (batch, length); `generator` draws the dropout.
         """
         v = self.unroll(subject_ids, relation_ids).flatten(0, 1)
         if generator is not None and self.dropout > 0:
@@ -144,24 +139,71 @@ class PathNetwork(nn.Module):
         if not self.form.is_two_way:
             return look_up(self.one_way_subjects, self.one_way_subjects.grad, ids)
         gradient = self.entities.grad
-        half = None if gradient is None else gradient[:, self.size.dim :]
-        return look_up(self.subjects, half, ids)
+        return look_up(
+            self.subjects, None if gradient is None else gradient[:, self.size.dim :], ids
+        )
 
     def look_up_objects(self, ids: Tensor) -> Tensor:
         """Return rows of the object table."""
         gradient = self.entities.grad
-        half = None if gradient is None else gradient[:, : self.size.dim]
-        return look_up(self.objects, half, ids)
+        return look_up(
+            self.objects, None if gradient is None else gradient[:, : self.size.dim], ids
+        )
 
     def inverse(self, relation_ids: Tensor) -> Tensor:
         """Return the inverse of each relation; that of an inverse is the relation itself."""
-        n_relations = self.size.n_relations
-        return torch.where(
-            relation_ids < n_relations, relation_ids + n_relations, relation_ids - n_relations
-        )
+        n, ids = self.size.n_relations, relation_ids
+        return torch.where(ids < n, ids + n, ids - n)
 
     @torch.no_grad()
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
         """Return the logits of all entities, (n, n_entities), as objects of single triplets."""
         v = self.unroll(subject_ids.unsqueeze(1), relation_ids.unsqueeze(1)).squeeze(1)
         return multiply_out(v, self.entities)
+
+
+@final
+class StepNorms(nn.Module):
+    """Normalises subjects and relations, each step over the batch; steps share scale and shift.
+
+    One call for all steps: a path of L vectors is taken as one vector of L·dim channels.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.affine = nn.Parameter(torch.empty(4, dim))
+        """Scale and shift of subjects, scale and shift of relations."""
+
+    def normalise(self, s: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both, (batch, length, dim), with every step's statistics its own."""
+        length, dim = s.shape[1:]
+        affine = self.affine.unsqueeze(1).expand(4, length, dim).reshape(4, length * dim)
+        s_scale, s_shift, r_scale, r_shift = affine.unbind()
+        return (
+            normalise(s.flatten(1), s_scale, s_shift).view_as(s),
+            normalise(r.flatten(1), r_scale, r_shift).view_as(r),
+        )
+
+
+@final
+class OutputNorm(nn.Module):
+    """Normalises the outputs of all steps together."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.affine = nn.Parameter(torch.empty(2, dim))
+        """Scale and shift."""
+
+    def normalise(self, v: Tensor) -> Tensor:
+        """Return v, (rows, dim), normalised over the rows."""
+        scale, shift = self.affine.unbind()
+        return normalise(v, scale, shift)
+
+
+def normalise(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Return x, (rows, channels), with mean 0 and variance 1 in every channel, scaled and shifted.
+
+    The statistics are always those of the batch: alignment is read from the embeddings, so
+    that nothing is normalised after training.
+    """
+    return functional.batch_norm(x, None, None, scale, shift, training=True, eps=1e-5)

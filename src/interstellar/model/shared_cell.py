@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.coordinates import Choice
+from interstellar.architecture.search_space import Choice
 from interstellar.model.mixed_cell import MixedCell
 from interstellar.model.mixture import Mixture
 from interstellar.model.path_cell import CellWeights

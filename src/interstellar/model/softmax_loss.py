@@ -6,12 +6,13 @@ chunk of rows is multiplied out, turned into its gradient in place, multiplied b
 forgotten. At most `chunk_rows` × n_entities logits exist at a time.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from interstellar.model.logits import multiply_out
+from interstellar.model.embedding_table import EntityTable, look_up, multiply_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +29,8 @@ class LossPlan:
     """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EntityTable:
-    """The embeddings of all entities that outputs are multiplied with, and their gradient.
-
-    Both may have more rows than there are entities, all of them zero: products run at the full
-    speed of a card only where their sizes are whole blocks.
-    """
-
-    values: Tensor
-    """(n_rows, dim)."""
-    gradient: Tensor
-    """(n_rows, dim); the loss writes it."""
-    n_entities: int
-
-
 def softmax_loss(
-    v: Tensor,
-    table: EntityTable,
-    true: Tensor,
-    plan: LossPlan,
-    *,
-    is_first: bool = True,
+    v: Tensor, table: EntityTable, true: Tensor, plan: LossPlan, *, is_first: bool = True
 ) -> tuple[Tensor, Tensor]:
     """Return the cross-entropy of each row, (rows,), and the gradient of their sum by v.
 
@@ -92,7 +73,7 @@ def cross_entropy(logits: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
 def _compute_mixed(
     v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, is_first: bool
 ) -> tuple[Tensor, Tensor]:
-    from interstellar.model.softmax_kernel import turn_into_gradient_  # noqa: PLC0415 (triton)
+    from interstellar.model.network_kernels import turn_into_gradient_  # noqa: PLC0415 (triton)
 
     values, outputs = table.values.to(torch.float16), v.to(torch.float16)
     losses, v_gradient = torch.empty(len(v), device=v.device), torch.empty_like(v)
@@ -106,3 +87,32 @@ def _compute_mixed(
         else:
             table.gradient.add_(torch.mm(logits.T, outputs[part], out_dtype=torch.float32))
     return losses, v_gradient
+
+
+def sampled_softmax_loss(
+    v: Tensor, table: EntityTable, true: Tensor, negatives: Tensor, *, is_first: bool = True
+) -> tuple[Tensor, Tensor]:
+    """Return the estimated cross-entropy of each row, and the gradient of their sum by v.
+
+    For tables so large that the full softmax is too dear. The sum over all entities is estimated
+    from `n_negatives` of them, drawn uniformly and shared by the rows of a batch: each stands for
+    n_entities / n_negatives of them, which is added to its logit as a logarithm; a row's true
+    answer counts once, whether it was drawn or not. The estimate of the sum is unbiased, and with
+    every entity drawn once it is the full softmax. Arguments as for `softmax_loss`; `negatives` are
+    the ids of the entities drawn, (n_negatives,).
+    """
+    if is_first:
+        table.gradient.zero_()
+    outputs = v.detach().requires_grad_()
+    values = table.values.detach().requires_grad_()  # else nothing asks for its gradient
+    candidates = look_up(values, table.gradient, negatives)
+    answers = look_up(values, table.gradient, true)
+    weight = math.log(table.n_entities / len(negatives))
+    logits = outputs @ candidates.T + weight
+    logits = logits.masked_fill(negatives == true.unsqueeze(1), -math.inf)
+    true_logits = (outputs * answers).sum(dim=1, keepdim=True)
+    log_sums = torch.logsumexp(torch.cat([true_logits, logits], dim=1), dim=1)
+    losses = log_sums - true_logits.squeeze(1)
+    losses.sum().backward()  # type: ignore[no-untyped-call]
+    assert outputs.grad is not None
+    return losses.detach(), outputs.grad

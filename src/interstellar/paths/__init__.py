@@ -4,5 +4,5 @@ In: a graph and the settings of the biased walk. Out: a `PathTable` with its has
 Knows nothing of architectures, models or training.
 
 `walk_graph` adds inverses and exchanges seeds, `walk_index` sorts the edges, `biased_walk`
-draws with the numbers of `counter_stream`, `path_table` holds and stores what came out.
+draws, `path_table` holds and stores what came out.
 """

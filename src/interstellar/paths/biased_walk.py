@@ -2,11 +2,14 @@
 
 Exact without computing any row of weights: an edge is drawn by its cross bias in constant time,
 and a step that the depth bias does not favour is accepted with probability (1 − α)/α, others
-always; the rejected are drawn again. All numbers come from `counter_stream` and all arithmetic is
-elementwise, so that every chunk size, number of threads and device gives the same paths.
+always; the rejected are drawn again.
+
+A random number is computed from its place: path, step and round. The n-th number of SplitMix64
+(Steele, Lea and Flood, 2014) needs no other number of the stream. All arithmetic is elementwise,
+so that every chunk size, number of threads and device gives the same paths.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import assert_never, final
 
 import numpy as np
@@ -14,12 +17,10 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError
-from interstellar.paths.counter_stream import path_states, uniform
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_index import WalkIndex
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
-from interstellar.paths.weighted_draw import draw_by_weight
 from interstellar.randomness import derive_key
 
 Progress = Callable[[int, int], None]
@@ -31,6 +32,18 @@ MAX_ROUNDS = 12
 CPU_CHUNK = 2**16
 """Paths computed together: with fewer, calls cost more than work; more leave the cache."""
 CUDA_CHUNK = 2**21
+
+MAX_EDGES = 2**22
+"""Edges looked at together; a single row may have more."""
+
+_STEP_BITS = 16
+_ROUND_BITS = 8
+MAX_STEP = 2**_STEP_BITS - 1
+MAX_ROUND = 2**_ROUND_BITS - 1
+_GAMMA = 0x9E3779B97F4A7C15
+
+IsNear = Callable[[Tensor, Tensor], Tensor]
+"""Tells of edges (keys) and anchors whether the depth bias disfavours them."""
 
 
 def sample_paths(
@@ -44,13 +57,8 @@ def sample_paths(
 ) -> PathTable:
     """Return `paths_per_triplet` paths for each triplet, ordered by their first subject.
 
-    Args:
-        graph: What the walk can follow.
-        settings: Length, number and biases.
-        seed: Decides the paths together with graph and settings; nothing else does.
-        device: Where the paths are computed; the table is on the CPU.
-        chunk_size: Paths computed together; None for one that suits the device.
-        progress: Called after each chunk.
+    Graph, settings and seed decide the paths, nothing else does: neither the device on which they
+    are computed nor how many at once (`chunk_size`). The table is on the CPU.
     """
     if chunk_size is None:
         chunk_size = CPU_CHUNK if device.type == "cpu" else CUDA_CHUNK
@@ -177,10 +185,8 @@ class BiasedWalk:
         """Return whether the depth bias gives an edge 1 − α, as what is near the anchor."""
         index = self._index
         if index.near is None:
-            return _contains(index.keys, index.layout.with_subjects(keys, anchor))
-        return _contains(
-            index.near, index.layout.objects(keys) | anchor << index.layout.entity_bits
-        )
+            return contains(index.keys, index.layout.with_subjects(keys, anchor))
+        return contains(index.near, index.layout.objects(keys) | anchor << index.layout.entity_bits)
 
 
 def _place_by_group(u: Tensor, n_favoured: Tensor, n_others: Tensor, beta: float) -> Tensor:
@@ -193,7 +199,7 @@ def _place_by_group(u: Tensor, n_favoured: Tensor, n_others: Tensor, beta: float
     return torch.where(is_favoured, place.div_(beta), among_others)
 
 
-def _contains(ascending: Tensor, keys: Tensor) -> Tensor:
+def contains(ascending: Tensor, keys: Tensor) -> Tensor:
     """Return which of the keys are among the ascending ones.
 
     Only those between the least and the largest key are searched: for the paths of a chunk,
@@ -205,3 +211,103 @@ def _contains(ascending: Tensor, keys: Tensor) -> Tensor:
     ascending = ascending[max(first - 1, 0) : last + 1]
     places = torch.searchsorted(ascending, keys).clamp_(max=len(ascending) - 1)
     return ascending.index_select(0, places) == keys
+
+
+def draw_by_weight(
+    index: WalkIndex,
+    settings: WalkSettings,
+    is_near: IsNear,
+    *,
+    u: Tensor,
+    current: Tensor,
+    anchor: Tensor,
+) -> Tensor:
+    """Return the key of one edge from each entity in `current`, chosen by uniform numbers `u`.
+
+    The plain way to draw a step, for the few rows that need it: it weighs every edge of the row.
+    Where nearly all of a row is disfavoured, drawing again and again would take long. Only whole
+    numbers are summed, so that the result does not depend on the order of summation.
+    """
+    n_edges = index.n_edges(current).long()
+    drawn = torch.empty_like(current)
+    for rows in _slabs(n_edges):
+        n = n_edges[rows]
+        begin = n.cumsum(0) - n
+        owner = torch.arange(len(n), device=n.device).repeat_interleave(n)
+        first = index.bounds.index_select(0, current[rows]) - begin
+        keys = index.keys[torch.arange(len(owner), device=n.device) + first[owner]]
+        kind = 2 * ((keys & index.layout.group_bit) != 0) + is_near(keys, anchor[rows][owner])
+        counts = torch.bincount(4 * owner + kind, minlength=4 * len(n)).view(-1, 4)
+        chosen, nth = _choose_kind(counts, _weight_by_kind(settings), u[rows])
+        matches = kind == chosen[owner]
+        n_matches = matches.cumsum(0)
+        n_before = n_matches[begin] - matches[begin].long()
+        drawn[rows] = keys[torch.searchsorted(n_matches, n_before + nth + 1)]
+    return drawn
+
+
+def _slabs(n_edges: Tensor) -> Iterator[slice]:
+    slab = (n_edges.cumsum(0) - n_edges) // MAX_EDGES
+    start = 0
+    for n_rows in torch.unique_consecutive(slab, return_counts=True)[1].tolist():
+        yield slice(start, start + n_rows)
+        start += n_rows
+
+
+def _weight_by_kind(settings: WalkSettings) -> tuple[float, float, float, float]:
+    """Return the weight of an edge by 2 · (not favoured by β) + (near the anchor)."""
+    alpha = settings.depth_bias
+    beta = 1.0 if settings.cross_bias is None else settings.cross_bias
+    return (beta * alpha, beta * (1 - alpha), (1 - beta) * alpha, (1 - beta) * (1 - alpha))
+
+
+def _choose_kind(
+    counts: Tensor, weight_by_kind: tuple[float, float, float, float], u: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return a kind for each row of `counts`, (n, 4), and which edge of that kind."""
+    weights = torch.tensor(weight_by_kind, dtype=torch.float64, device=counts.device)
+    shares = counts * weights
+    upper = shares.clone()
+    for kind in range(1, 4):
+        upper[:, kind] += upper[:, kind - 1]
+    place = u * upper[:, 3]
+    chosen = (place.unsqueeze(1) >= upper[:, :3]).sum(1)
+    column = chosen.unsqueeze(1)
+    within = place - (upper - shares).gather(1, column).squeeze(1)
+    nth = (within / weights[chosen]).long()
+    n_of_kind = counts.gather(1, column).squeeze(1)
+    return chosen, torch.minimum(nth.clamp_(min=0), n_of_kind - 1)
+
+
+def path_states(key: int, paths: Tensor) -> Tensor:
+    """Return the state of each path's part of the stream that `key` (64 bits) opens.
+
+    `paths` are path numbers under 2⁴⁰, int64 of any shape.
+    """
+    return paths * _signed(_GAMMA << (_STEP_BITS + _ROUND_BITS)) + _signed(key)
+
+
+def uniform(states: Tensor, *, step: int, round: int) -> Tensor:
+    """Return one float64 from [0, 1) for each path, a multiple of 2⁻⁵³.
+
+    Tensors of int64 stand for unsigned integers: products wrap around, and shifts are made logical
+    by a mask.
+    """
+    assert 0 <= step <= MAX_STEP
+    assert 0 <= round <= MAX_ROUND
+    z = states + _signed(_GAMMA * (step << _ROUND_BITS | round))
+    shifted = torch.empty_like(z)
+    _xor_shift_(z, 30, shifted).mul_(_signed(0xBF58476D1CE4E5B9))
+    _xor_shift_(z, 27, shifted).mul_(_signed(0x94D049BB133111EB))
+    _xor_shift_(z, 31, shifted)
+    torch.bitwise_right_shift(z, 11, out=shifted).bitwise_and_(2**53 - 1)
+    return shifted.double().mul_(2.0**-53)
+
+
+def _xor_shift_(z: Tensor, bits: int, shifted: Tensor) -> Tensor:
+    torch.bitwise_right_shift(z, bits, out=shifted).bitwise_and_(2 ** (64 - bits) - 1)
+    return z.bitwise_xor_(shifted)
+
+
+def _signed(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63

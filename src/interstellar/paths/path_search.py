@@ -37,15 +37,10 @@ class PathSearch:
     ) -> FoundPaths:
         """Return the paths of at most `length` triplets that visit no entity twice.
 
-        Distances to `end` are found first, so that only what can still arrive is followed.
-
-        Args:
-            start: The first subject.
-            end: The last object.
-            length: The most triplets of a path.
-            without: A triplet that no path may use, neither forwards nor backwards.
+        No path uses the triplet `without`, neither forwards nor backwards.
         """
         triplets = self._triplets if without is None else self._leave_out(without)
+        # So that only what can still arrive is followed.
         distances = _distances(triplets, end, length, self._n_entities)
         partial = np.zeros((1, 0), dtype=np.int64)
         found: list[Triplets] = []
@@ -84,11 +79,8 @@ def _extend(
 ) -> tuple[npt.NDArray[np.int64], bool]:
     """Return all partial paths one triplet longer, and whether none was left out.
 
-    Args:
-        partial: Rows of `triplets` along each path, (n, length so far).
-        triplets: In the order of their subjects.
-        useful: The rows that may be followed, ascending.
-        start: The first subject of all paths.
+    A path is the rows of `triplets`, which are in the order of their subjects, along it; those that
+    may be followed are `useful`, ascending.
     """
     visited = np.column_stack([np.full(len(partial), start), triplets[partial, OBJECT]])
     subjects = triplets[useful, SUBJECT]

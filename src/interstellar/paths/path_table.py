@@ -1,8 +1,9 @@
 """The sampled paths: one row each, with a hash that names them in a run's record."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +24,28 @@ _ROWS_AT_ONCE = 2**16
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 IntArray = npt.NDArray[np.int32]
+
+
+class PathFormat(StrEnum):
+    """How paths are written; the suffix of the file says which."""
+
+    NUMPY = ".npy"
+    """Ids as one array, which `PathTable.load` reads; also where there is no suffix."""
+    PARQUET = ".parquet"
+    """Ids in the columns e_0, r_1, e_1 …"""
+    TSV = ".tsv"
+    """Names, one path a line."""
+
+    @classmethod
+    def of(cls, path: Path) -> "PathFormat":
+        """Return the format that the suffix of a file asks for."""
+        suffix = path.suffix.lower()
+        if suffix not in {"", *cls}:
+            raise SettingsError(
+                f"{path} ends in {path.suffix}, but paths are written as .tsv (names), .parquet "
+                "(columns of ids) or .npy (NumPy's array of ids). Choose a name with one of these."
+            )
+        return cls(suffix or cls.NUMPY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,36 +97,28 @@ class PathTable:
         return digest.hexdigest()
 
     def save(
-        self,
-        path: Path,
-        *,
-        entities: Vocabulary | None = None,
-        relations: Vocabulary | None = None,
+        self, path: Path, *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
     ) -> None:
-        """Write the table, whole or not at all; the suffix decides the form.
+        """Write the table, whole or not at all, in the format of its suffix (`PathFormat`).
 
-        `.parquet` holds ids in columns e_0, r_1, e_1 …; `.tsv` holds names, one path a line, and
-        needs both vocabularies; anything else is NumPy's own form, which `load` reads.
-
-        Args:
-            path: The file to write or to replace.
-            entities: Names of all entities, of both graphs where there are two.
-            relations: Names of all relations without their inverses.
+        Names need both vocabularies, of both graphs where there are two; relations are without
+        their inverses.
         """
-        write: Callable[[BinaryIO], None]
-        match path.suffix.lower():
-            case ".parquet":
-                write = self._write_parquet
-            case ".tsv":
-                write = self._tsv_writer(path, entities, relations)
-            case _:
-                write = self._write_numpy
+        path_format = PathFormat.of(path)
+        names = None
+        if path_format is PathFormat.TSV:
+            names = self._names(path, entities, relations)  # before the file is opened
         with replacing_file(path) as file:
-            write(file)
+            if names is not None:
+                self._write_tsv(file, *names)
+            elif path_format is PathFormat.PARQUET:
+                self._write_parquet(file)
+            else:
+                self._write_numpy(file)
 
     @classmethod
     def load(cls, path: Path) -> "PathTable":
-        """Read what `save` wrote in NumPy's form."""
+        """Read what `save` wrote in NumPy's format."""
         try:
             array = np.load(path, allow_pickle=False)
         except FileNotFoundError as error:
@@ -117,7 +132,9 @@ class PathTable:
         return cls(array)
 
     def _write_numpy(self, file: BinaryIO) -> None:
-        np.save(file, np.ascontiguousarray(self.array, dtype="<i4"), allow_pickle=False)
+        array = np.ascontiguousarray(self.array, dtype="<i4")
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(array.data)  # `np.save` does not say why a disk took only a part of it
 
     def _write_parquet(self, file: BinaryIO) -> None:
         names = ["e_0"] + [f"{c}_{t}" for t in range(1, self.length + 1) for c in "re"]
@@ -126,9 +143,9 @@ class PathTable:
             for block in self._blocks():
                 writer.write_table(pa.table([np.ascontiguousarray(c) for c in block.T], schema))
 
-    def _tsv_writer(
+    def _names(
         self, path: Path, entities: Vocabulary | None, relations: Vocabulary | None
-    ) -> Callable[[BinaryIO], None]:
+    ) -> tuple[pa.Array, pa.Array]:
         if entities is None or relations is None:
             raise SettingsError(
                 f"{path} is to hold names, but no names were given. "
@@ -140,17 +157,16 @@ class PathTable:
         entity_names = _escaped(entities.array)
         _check_covered("entity", self.array[:, 0::2], len(entity_names))
         _check_covered("relation", self.relations, len(relation_names))
+        return entity_names, relation_names
 
-        def write(file: BinaryIO) -> None:
-            for block in self._blocks():
-                columns = [
-                    (relation_names if i % 2 else entity_names).take(pa.array(column))
-                    for i, column in enumerate(np.ascontiguousarray(block.T))
-                ]
-                lines = pc.binary_join_element_wise(*columns, "\t")
-                file.write(("\n".join(lines.to_pylist()) + "\n").encode())
-
-        return write
+    def _write_tsv(self, file: BinaryIO, entity_names: pa.Array, relation_names: pa.Array) -> None:
+        for block in self._blocks():
+            columns = [
+                (relation_names if i % 2 else entity_names).take(pa.array(column))
+                for i, column in enumerate(np.ascontiguousarray(block.T))
+            ]
+            lines = pc.binary_join_element_wise(*columns, "\t")
+            file.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
     def _blocks(self) -> Iterator[IntArray]:
         for start in range(0, self.n_paths, _ROWS_AT_ONCE):

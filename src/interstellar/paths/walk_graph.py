@@ -7,13 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Pairs
-from interstellar.data.triplets import (
-    OBJECT,
-    SUBJECT,
-    Triplets,
-    distinct_triplets,
-    with_inverses,
-)
+from interstellar.data.triplets import OBJECT, SUBJECT, Triplets, distinct_triplets, with_inverses
 from interstellar.errors import DataError
 
 
@@ -45,11 +39,8 @@ class WalkGraph:
         """Return what training may see: the train split, or both graphs and the seed pairs."""
         match graph:
             case KnowledgeGraph():
-                return cls(
-                    forward=graph.train,
-                    n_entities=len(graph.entities),
-                    n_relations=len(graph.relations),
-                )
+                n_entities, n_relations = len(graph.entities), len(graph.relations)
+                return cls(forward=graph.train, n_entities=n_entities, n_relations=n_relations)
             case GraphPair():
                 return cls._of_pair(graph)
             case _:
@@ -57,7 +48,7 @@ class WalkGraph:
 
     @classmethod
     def _of_pair(cls, pair: GraphPair) -> "WalkGraph":
-        pairs = np.unique(pair.joint_pairs(pair.seeds), axis=0)
+        pairs = np.unique(pair.joint_pairs(pair.train), axis=0)
         seeds = np.zeros(pair.n_entities, dtype=np.bool_)
         seeds[pairs] = True
         return cls(
@@ -65,7 +56,7 @@ class WalkGraph:
             n_entities=pair.n_entities,
             n_relations=pair.n_relations,
             seeds=seeds,
-            n_first=len(pair.first.entities),
+            n_first=len(pair.source.entities),
             twins=_twins(pairs, pair.n_entities),
         )
 
@@ -86,10 +77,10 @@ def exchange_seeds(triplets: Triplets, pairs: Pairs) -> Triplets:
     entity in several pairs is replaced by each partner. Whether this happens before or after
     inverses are added makes no difference to the set of triplets.
     """
-    entities, partners = _sorted_partners(pairs)
-    subject_copies = _replace(triplets, SUBJECT, entities, partners)
-    object_copies = _replace(triplets, OBJECT, entities, partners)
-    both_copies = _replace(subject_copies, OBJECT, entities, partners)
+    both_ways = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    subject_copies = _replace(triplets, SUBJECT, both_ways)
+    object_copies = _replace(triplets, OBJECT, both_ways)
+    both_copies = _replace(subject_copies, OBJECT, both_ways)
     return np.concatenate([triplets, subject_copies, object_copies, both_copies])
 
 
@@ -105,17 +96,9 @@ def _twins(pairs: Pairs, n_entities: int) -> npt.NDArray[np.int32]:
     return twins
 
 
-def _sorted_partners(pairs: Pairs) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    both_ways = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
-    return both_ways[:, 0], both_ways[:, 1]
-
-
-def _replace(
-    triplets: Triplets,
-    column: int,
-    entities: npt.NDArray[np.int32],
-    partners: npt.NDArray[np.int32],
-) -> Triplets:
+def _replace(triplets: Triplets, column: int, pairs: Pairs) -> Triplets:
+    """Return a copy of each triplet for each partner of its entity, by pairs in their order."""
+    entities, partners = pairs.T
     start = np.searchsorted(entities, triplets[:, column], side="left")
     n_partners = np.searchsorted(entities, triplets[:, column], side="right") - start
     copies = np.repeat(triplets, n_partners, axis=0)

@@ -5,7 +5,7 @@ cross bias favours first within each row, and the answer to "is this an edge?".
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import assert_never
 
@@ -19,7 +19,7 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
 
-_BLOCK = 2**16
+BLOCK = 2**16
 """Triplets packed and keys sorted at a time, so that temporaries stay in the cache."""
 _MAX_RUN_BITS = 16
 """NumPy sorts whole numbers of up to 16 bits by radix, in a time that does not grow."""
@@ -41,8 +41,7 @@ class KeyLayout:
     def of(cls, graph: WalkGraph) -> "KeyLayout":
         """Return the narrowest layout that holds the ids of `graph`."""
         layout = cls(
-            max(1, (graph.n_entities - 1).bit_length()),
-            (2 * graph.n_relations - 1).bit_length(),
+            max(1, (graph.n_entities - 1).bit_length()), (2 * graph.n_relations - 1).bit_length()
         )
         if layout.subject_shift + layout.entity_bits > 63:
             raise DataError(
@@ -106,14 +105,19 @@ class WalkIndex:
             )
         layout = KeyLayout.of(graph)
         keys, bounds = _sorted_keys(graph, settings, layout)
-        near = _near_keys(keys, layout) if settings.rule is WalkRule.PAPER else None
+        middle = bounds[1:]
+        if settings.cross_bias is not None:
+            rows = np.arange(graph.n_entities, dtype=np.int64) << layout.subject_shift
+            middle = np.searchsorted(keys, rows | layout.group_bit)
+        is_near_needed = settings.rule is WalkRule.PAPER
+        each_alone = np.arange(graph.n_entities, dtype=np.int32)
         return cls(
             layout=layout,
             keys=torch.from_numpy(keys),
             bounds=_compact(bounds),
-            middle=_compact(_middle(keys, bounds, settings, layout)),
-            twins=torch.from_numpy(_twins(graph)),
-            near=None if near is None else torch.from_numpy(near),
+            middle=_compact(middle),
+            twins=torch.from_numpy(each_alone if graph.twins is None else graph.twins),
+            near=torch.from_numpy(_near_keys(keys, layout)) if is_near_needed else None,
         )
 
     def n_edges(self, entities: Tensor) -> Tensor:
@@ -123,14 +127,9 @@ class WalkIndex:
 
     def to(self, device: torch.device) -> "WalkIndex":
         """Return the same index on `device`."""
-        return WalkIndex(
-            layout=self.layout,
-            keys=self.keys.to(device),
-            bounds=self.bounds.to(device),
-            middle=self.middle.to(device),
-            twins=self.twins.to(device),
-            near=None if self.near is None else self.near.to(device),
-        )
+        tensors = {name: getattr(self, name) for name in ("keys", "bounds", "middle", "twins")}
+        moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+        return replace(self, **moved, near=None if self.near is None else self.near.to(device))
 
 
 def _sorted_keys(
@@ -141,7 +140,10 @@ def _sorted_keys(
     They are dealt into runs of neighbouring subjects, and the runs are sorted one by one: in
     the cache, so that the time per key does not grow with the graph.
     """
-    run_bits = _run_bits(graph)
+    # Runs of 2ᵇ subjects that have about `BLOCK` keys, if the keys are even.
+    n_runs = max(1, graph.n_triplets // BLOCK)
+    most = (graph.n_entities - 1).bit_length()
+    run_bits = max(most - min(n_runs.bit_length() - 1, _MAX_RUN_BITS), 0)
     keys, run_bounds = _deal(graph, settings, layout, run_bits)
     bounds = np.empty(graph.n_entities + 1, dtype=np.int64)
     n_kept = 0
@@ -158,21 +160,14 @@ def _sorted_keys(
     return keys[:n_kept], bounds
 
 
-def _run_bits(graph: WalkGraph) -> int:
-    """Return b such that runs of 2ᵇ subjects have about `_BLOCK` keys, if the keys are even."""
-    n_runs = max(1, graph.n_triplets // _BLOCK)
-    most = (graph.n_entities - 1).bit_length()
-    return max(most - min(n_runs.bit_length() - 1, _MAX_RUN_BITS), 0)
-
-
 def _deal(
     graph: WalkGraph, settings: WalkSettings, layout: KeyLayout, run_bits: int
 ) -> tuple[Int64s, Int64s]:
     """Return the keys, those of each run together in any order, and the bounds of the runs."""
     n_runs = ((graph.n_entities - 1) >> run_bits) + 1
     bounds = np.zeros(n_runs + 1, dtype=np.int64)
-    for start in range(0, len(graph.forward), _BLOCK):
-        ends = graph.forward[start : start + _BLOCK, [SUBJECT, OBJECT]] >> run_bits
+    for start in range(0, len(graph.forward), BLOCK):
+        ends = graph.forward[start : start + BLOCK, [SUBJECT, OBJECT]] >> run_bits
         bounds[1:] += np.bincount(ends.ravel(), minlength=n_runs)
     np.cumsum(bounds, out=bounds)
     keys = np.empty(graph.n_triplets, dtype=np.int64)
@@ -189,34 +184,20 @@ def _deal(
 
 
 def _packed(graph: WalkGraph, settings: WalkSettings, layout: KeyLayout) -> Iterator[Int64s]:
-    for start in range(0, len(graph.forward), _BLOCK):
-        block = graph.forward[start : start + _BLOCK].T.astype(np.int64, order="C")
-        subjects, relations, objects = block[SUBJECT], block[RELATION], block[OBJECT]
-        inverses = relations + graph.n_relations
-        yield _pack(graph, settings, layout, (subjects, relations, objects))
-        yield _pack(graph, settings, layout, (objects, inverses, subjects))
-
-
-def _pack(
-    graph: WalkGraph,
-    settings: WalkSettings,
-    layout: KeyLayout,
-    columns: tuple[Int64s, Int64s, Int64s],
-) -> Int64s:
-    subjects, relations, objects = columns
-    keys = subjects << layout.subject_shift
-    keys |= relations << layout.entity_bits
-    keys |= objects
-    if settings.cross_bias is not None:
-        keys[~_favoured(graph, settings.rule, subjects, objects)] |= layout.group_bit
-    return keys
+    for start in range(0, len(graph.forward), BLOCK):
+        block = graph.forward[start : start + BLOCK].T.astype(np.int64, order="C")
+        s, r, o = block[SUBJECT], block[RELATION], block[OBJECT]
+        for subjects, relations, objects in ((s, r, o), (o, r + graph.n_relations, s)):
+            keys = subjects << layout.subject_shift
+            keys |= relations << layout.entity_bits
+            keys |= objects
+            if settings.cross_bias is not None:
+                keys[~_favoured(graph, settings.rule, subjects, objects)] |= layout.group_bit
+            yield keys
 
 
 def _favoured(
-    graph: WalkGraph,
-    rule: WalkRule,
-    subjects: Int64s,
-    objects: Int64s,
+    graph: WalkGraph, rule: WalkRule, subjects: Int64s, objects: Int64s
 ) -> npt.NDArray[np.bool_]:
     assert graph.seeds is not None
     assert graph.n_first is not None
@@ -237,20 +218,9 @@ def _near_keys(keys: Int64s, layout: KeyLayout) -> Int64s:
     return np.unique(np.concatenate([edges, entities << layout.entity_bits | entities]))
 
 
-def _twins(graph: WalkGraph) -> npt.NDArray[np.int32]:
-    return np.arange(graph.n_entities, dtype=np.int32) if graph.twins is None else graph.twins
-
-
 def _without_repeats(ascending: Int64s) -> Int64s:
     is_new = ascending[1:] != ascending[:-1]
     return ascending if is_new.all() else ascending[np.concatenate([[True], is_new])]
-
-
-def _middle(keys: Int64s, bounds: Int64s, settings: WalkSettings, layout: KeyLayout) -> Int64s:
-    if settings.cross_bias is None:
-        return bounds[1:]
-    rows = np.arange(len(bounds) - 1, dtype=np.int64) << layout.subject_shift
-    return np.searchsorted(keys, rows | layout.group_bit)
 
 
 def _compact(places: Int64s) -> Tensor:

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.errors import SettingsError
+from interstellar.words import choose
+
+if TYPE_CHECKING:
+    from interstellar.data.graph import AnyGraph
 
 MAX_LENGTH = 2**15
 
@@ -41,11 +44,20 @@ class WalkSettings:
     rule: WalkRule = WalkRule.PROGRAM
 
     def __post_init__(self) -> None:
-        _check_count("length", self.length, at_most=MAX_LENGTH)
-        _check_count("paths_per_triplet", self.paths_per_triplet, at_most=2**20)
-        _check_bias("depth_bias", self.depth_bias)
-        if self.cross_bias is not None:
-            _check_bias("cross_bias", self.cross_bias)
+        for name, most in (("length", MAX_LENGTH), ("paths_per_triplet", 2**20)):
+            if not 1 <= getattr(self, name) <= most:
+                raise SettingsError(
+                    f"{name} is {getattr(self, name)}, but it must be a whole number from 1 to "
+                    f"{most}. The paper's paths have 3 triplets (one graph) or 7 (two), and 2 "
+                    "start from each."
+                )
+        for name in ("depth_bias", "cross_bias"):
+            bias = getattr(self, name)
+            if bias is not None and not 0.5 < bias < 1:
+                raise SettingsError(
+                    f"{name} is {bias}, but a bias, α or β, must lie strictly between 0.5 and 1. "
+                    "Take a value just above 0.5 for hardly any bias; the paper has 0.7 and 0.9."
+                )
 
     @classmethod
     def link_prediction(cls) -> Self:
@@ -59,7 +71,7 @@ class WalkSettings:
 
 
 def walk_settings_for(
-    graph: AnyGraph,
+    graph: "AnyGraph",
     *,
     length: int | None = None,
     paths_per_triplet: int = 2,
@@ -68,6 +80,8 @@ def walk_settings_for(
     rule: str = WalkRule.PROGRAM,
 ) -> WalkSettings:
     """Return the paper's settings for a graph or a pair, with those changed that are given."""
+    from interstellar.data.graph import GraphPair  # noqa: PLC0415 (settings must be quick to have)
+
     is_pair = isinstance(graph, GraphPair)
     paper = WalkSettings.alignment() if is_pair else WalkSettings.link_prediction()
     if cross_bias is not None and not is_pair:
@@ -75,29 +89,10 @@ def walk_settings_for(
             f"cross_bias is {cross_bias}, but {graph.name} is one graph, and it leads walks into "
             "the other of two. Leave it out."
         )
-    if rule not in list(WalkRule):
-        raise SettingsError(f"rule {rule!r} is unknown. Choose {' or '.join(WalkRule)}.")
     return WalkSettings(
         length=paper.length if length is None else length,
         paths_per_triplet=paths_per_triplet,
         depth_bias=paper.depth_bias if depth_bias is None else depth_bias,
         cross_bias=paper.cross_bias if cross_bias is None else cross_bias,
-        rule=WalkRule(rule),
+        rule=choose("rule", rule, WalkRule),
     )
-
-
-def _check_count(name: str, value: int, *, at_most: int) -> None:
-    if not 1 <= value <= at_most:
-        raise SettingsError(
-            f"{name} is {value}, but it must be a whole number from 1 to {at_most}. "
-            "The paper's paths have 3 triplets (one graph) or 7 (two), and 2 start from each."
-        )
-
-
-def _check_bias(name: str, value: float) -> None:
-    if not 0.5 < value < 1:
-        raise SettingsError(
-            f"{name} is {value}, but a bias must lie strictly between 0.5 and 1. "
-            "Take a value just above 0.5 for hardly any bias; the paper has 0.7 and 0.9 "
-            "(--alpha is the depth bias, --beta the cross bias)."
-        )

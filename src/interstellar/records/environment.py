@@ -4,10 +4,10 @@ import os
 import platform
 import shutil
 import subprocess
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-DISTRIBUTION = "interstellar-kg"
 PACKAGES = ("torch", "numpy", "pyarrow", "safetensors", "scipy")
 """Whose versions can change a number; none of them is imported for it."""
 
@@ -15,22 +15,18 @@ _PACKAGE_FOLDER = Path(__file__).parents[1]
 
 
 def describe_environment(device: str) -> dict[str, object]:
-    """Return what must be known to repeat a run; every value fits into JSON.
-
-    Args:
-        device: The device as its user knows it, such as `cpu` or `NVIDIA H200`.
-    """
+    """Return what must be known to repeat a run; `device` is named as users do: `NVIDIA H200`."""
     commit = find_commit(_PACKAGE_FOLDER)
     return {
         "device": device,
         "platform": platform.platform(),
-        "cpu": find_cpu_name(),
+        "cpu": _find_cpu_name(),
         "n_cpus": os.cpu_count(),
         "commit": commit,
         "commit_has_changes": None if commit is None else has_changes(_PACKAGE_FOLDER),
         "versions": {
             "python": platform.python_version(),
-            "interstellar": find_version(DISTRIBUTION),
+            "interstellar": find_version("interstellar-kg"),
             **{name: find_version(name) for name in PACKAGES},
         },
     }
@@ -44,14 +40,14 @@ def find_version(distribution: str) -> str | None:
         return None
 
 
-def find_cpu_name() -> str:
+def _find_cpu_name() -> str:
     """Return the model of the processor, or at least its kind."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            name, _, model = line.partition(":")
+            if name.strip() == "model name":
+                return model.strip()
+    return platform.processor() or platform.machine()
 
 
 def find_commit(folder: Path) -> str | None:
@@ -73,12 +69,10 @@ def has_changes(folder: Path) -> bool | None:
 
 def _ask_git(folder: Path, *arguments: str) -> str | None:
     """Return what git says, or None where there is no git, no checkout or no answer."""
-    git = shutil.which("git")
-    if git is None:
-        return None
-    # Without this, `git status` would write to the checkout.
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-    command = [git, "-C", str(folder), *arguments]
+    # GIT_DIR and its like name another repository; without locks `git status` writes nothing.
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    command = [shutil.which("git") or "git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, check=True, timeout=20, env=environment

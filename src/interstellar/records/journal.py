@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self, TypeAlias, final
 
 from interstellar.errors import DataError
-from interstellar.records.json_files import check_format, parse_object, to_plain
+from interstellar.records.json_files import check_format, parse_object, reading, to_plain
+from interstellar.records.safe_files import describe_failure, naming_failures, sync_folder
 
 VERSION = 1
 MAX_LINE_BYTES = 2**24
@@ -29,13 +29,13 @@ Event: TypeAlias = dict[str, object]
 """One line: `event`, `time` and what belongs to it."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a link in a run from elsewhere could point anywhere
+_BINARY = getattr(os, "O_BINARY", 0)  # without it Windows writes two bytes at the end of a line
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of the file, with where it begins."""
-
     start: int
+    """How many bytes are before it."""
     content: bytes
     event: Event | None
     """None where the line is broken, which only the last may be."""
@@ -53,29 +53,26 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open or begin a journal, and repair an end that was cut; `cut` then says so.
-
-        Raises:
-            DataError: A line other than the last is broken, or a newer version wrote it.
-        """
-        is_new = not path.exists()
-        descriptor = _open_to_append(path)
-        try:
-            cut = _repair(path, descriptor)
-            journal = cls(path, descriptor, cut)
-            if os.fstat(descriptor).st_size == 0:
-                journal._write({**_stamp("journal"), **_header()})
-        except BaseException:
-            os.close(descriptor)
-            raise
-        if is_new:
-            sync_folder(path.parent)
+        """Open or begin a journal, and repair an end that was cut; `cut` then says so."""
+        with naming_failures(path):
+            is_new = not path.exists()
+            descriptor = _open_to_append(path)
+            try:
+                journal = cls(path, descriptor, _repair(path, descriptor))
+                if os.fstat(descriptor).st_size == 0:
+                    header = {"format": "interstellar journal", "version": VERSION}
+                    journal._write({**_stamp("journal"), **header})
+            except BaseException:
+                os.close(descriptor)
+                raise
+            if is_new:
+                sync_folder(path.parent)
         return journal
 
     def append(self, event: str, **payload: object) -> Event:
         """Add an event; when this returns, it is on the disk.
 
-        Should the disk be full, the journal stays as it was before and OSError is raised.
+        Should the disk be full, the journal stays as it was before and WriteError is raised.
         """
         assert event != "journal", "that event is the file's own first line"
         assert "time" not in payload, "the journal says the time itself"
@@ -94,12 +91,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _write(self, event: Event) -> Event:
@@ -110,57 +102,29 @@ class Journal:
         n_before = os.fstat(self._descriptor).st_size
         try:
             if os.write(self._descriptor, line) < len(line):
-                raise OSError(errno.ENOSPC, "the disk took only part of an event", str(self.path))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._descriptor)
-        except OSError:
+        except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, n_before)
-            raise
+            raise describe_failure(self.path, error) from error
         return plain
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal, the oldest first; a cut last line is left out.
-
-    Raises:
-        DataError: There is no journal, a line before the last is broken, or a newer version
-            wrote it.
-    """
-    if not path.is_file():
-        raise DataError(f"{path} is not a file, but a journal was to be read. Check the path.")
-    with path.open("rb") as file:
+    """Yield the events of a journal, the oldest first; a cut last line is left out."""
+    with reading(path) as file:
         for number, line in enumerate(_read_lines(file, path)):
             if line.event is not None and number > 0:
                 yield line.event
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder onto the disk, so that a new file survives a loss of power."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _open_to_append(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666)
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be opened for writing ({error.strerror}), but events are to be "
-            "added to it. It must be a plain file, or not exist, in a folder of yours."
-        ) from None
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINK | _BINARY, 0o666)
 
 
 def _stamp(event: str) -> Event:
     return {"event": event, "time": datetime.now(UTC).isoformat(timespec="milliseconds")}
-
-
-def _header() -> Event:
-    return {"format": "interstellar journal", "version": VERSION}
 
 
 def _repair(path: Path, descriptor: int) -> bytes:
@@ -170,7 +134,9 @@ def _repair(path: Path, descriptor: int) -> bytes:
         for line in _read_lines(file, path):
             last = line
     if last is not None and last.event is None:
-        _keep_aside(path, last.content)
+        aside = path.with_name(path.name + ".cut")
+        with os.fdopen(_open_to_append(aside), "ab") as file:
+            file.write(last.content.removesuffix(b"\n") + b"\n")
         os.ftruncate(descriptor, last.start)
         os.fsync(descriptor)
         return last.content
@@ -178,12 +144,6 @@ def _repair(path: Path, descriptor: int) -> bytes:
         os.write(descriptor, b"\n")
         os.fsync(descriptor)
     return b""
-
-
-def _keep_aside(path: Path, content: bytes) -> None:
-    aside = path.with_name(path.name + ".cut")
-    with os.fdopen(_open_to_append(aside), "ab") as file:
-        file.write(content if content.endswith(b"\n") else content + b"\n")
 
 
 def _read_lines(file: BinaryIO, path: Path) -> Iterator[_Line]:
@@ -194,21 +154,22 @@ def _read_lines(file: BinaryIO, path: Path) -> Iterator[_Line]:
         if broken is not None:
             raise broken
         number += 1
-        event, broken = _parse_line(content, f"{path}:{number}")
+        event: Event | None = None
+        try:
+            event = _parse_line(content, f"{path}:{number}")
+        except DataError as error:
+            broken = error
         if number == 1 and event is not None:
             check_format(event, f"{path}:1", kind="journal", version=VERSION)
         yield _Line(start, content, event)
         start += len(content)
 
 
-def _parse_line(content: bytes, place: str) -> tuple[Event | None, DataError | None]:
-    try:
-        event = parse_object(content, place)
-    except DataError as error:
-        return None, error
-    if isinstance(event.get("event"), str) and isinstance(event.get("time"), str):
-        return event, None
-    return None, DataError(
-        f"{place} lacks `event` or `time`, but every line of a journal has both. "
-        "Take the file from a copy, or remove that line."
-    )
+def _parse_line(content: bytes, place: str) -> Event:
+    event = parse_object(content, place)
+    if not isinstance(event.get("event"), str) or not isinstance(event.get("time"), str):
+        raise DataError(
+            f"{place} lacks `event` or `time`, but every line of a journal has both. "
+            "Take the file from a copy, or remove that line."
+        )
+    return event

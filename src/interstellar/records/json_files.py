@@ -6,12 +6,15 @@ pandas, polars and browsers take for "no number".
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from interstellar.errors import DataError
+from interstellar.printable import printable
 from interstellar.records.safe_files import replacing_file
 
 MAX_JSON_BYTES = 2**26
@@ -21,22 +24,22 @@ MAX_JSON_BYTES = 2**26
 def to_plain(value: object) -> object:
     """Return `value` as JSON can hold it: NaN and ±inf as null, paths and NumPy's as plain ones.
 
-    Raises:
-        TypeError: Something in it, or a key, has no place in JSON.
+    Text with half a character, as in a file name that is not UTF-8, has it shown as an escape.
     """
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | int():
             return value
+        case str() | Path():
+            return _plain_text(value)
         case float():
             return float(value) if math.isfinite(value) else None
         case np.generic() | np.ndarray():
             return to_plain(value.tolist())
-        case Path():
-            return str(value)
         case list() | tuple():
             return [to_plain(item) for item in value]
         case Mapping():
-            return {_plain_key(key): to_plain(item) for key, item in value.items()}
+            if all(isinstance(key, str) for key in value):
+                return {_plain_text(key): to_plain(item) for key, item in value.items()}
     raise TypeError(f"{value!r} of type {type(value).__name__} has no place in JSON.")
 
 
@@ -55,16 +58,24 @@ def read_json(path: Path, *, kind: str, version: int) -> dict[str, object]:
     return {key: value for key, value in whole.items() if key not in ("format", "version")}
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a plain file; what the system refuses meanwhile becomes a DataError."""
+    try:
+        if not path.is_file():
+            found = "is not a plain file" if path.exists() else "does not exist"
+            raise DataError(f"{path} {found}, but it is to be read. Check the path.")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        reason = f"{path} cannot be read ({error.strerror}). Check its name and its rights."
+        raise DataError(reason) from None
+
+
 def read_bounded(path: Path, most_bytes: int) -> bytes:
     """Return the content of a plain file of at most `most_bytes`."""
-    if not path.is_file():
-        found = "is not a plain file" if path.exists() else "does not exist"
-        raise DataError(f"{path} {found}, but it is to be read. Check the path.")
-    try:
-        with path.open("rb") as file:
-            content = file.read(most_bytes + 1)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
+    with reading(path) as file:
+        content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise DataError(
             f"{path} has more than {most_bytes:,} bytes, which no such file needs. "
@@ -74,16 +85,25 @@ def read_bounded(path: Path, most_bytes: int) -> bytes:
 
 
 def parse_object(content: bytes, place: str) -> dict[str, object]:
-    """Return the one JSON object that `content` is."""
+    """Return the one JSON object that `content` is; its text is Unicode, its numbers finite."""
     try:
-        value = json.loads(content.decode())
+        value = parse_value(content)
     except (ValueError, RecursionError) as error:
+        found = f"is not JSON ({error})" if content.strip() else "is empty"
         raise DataError(
-            f"{place} is not JSON ({error}), but it must be one JSON object. "
+            f"{place} {found}, but it must be one JSON object. "
             "Take the file from a copy, or make it anew."
         ) from None
     if not isinstance(value, dict):
         raise DataError(f"{place} must be one JSON object, but it is something else. Make it anew.")
+    return value
+
+
+def parse_value(content: bytes) -> Any:
+    """Return the JSON value that `content` is; ValueError for what the standard does not allow."""
+    value = json.loads(content.decode(), parse_float=_parse_float, parse_constant=_refuse_constant)
+    if b"\\ud" in content.lower():  # half a character can be written as an escape only
+        json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
@@ -102,7 +122,21 @@ def check_format(whole: Mapping[str, object], place: str, *, kind: str, version:
         )
 
 
-def _plain_key(key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"{key!r} cannot be a key in JSON: keys are text.")
-    return str(key)
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return number
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _plain_text(value: str | Path) -> str:
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return printable(text)
+    return text

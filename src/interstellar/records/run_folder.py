@@ -7,6 +7,7 @@
 | `journal.jsonl` | what happened, one event a line |
 | `result.json` | what came out; there once the run is finished |
 | `weights.safetensors` | the trained tensors |
+| `state.safetensors` | the last state of a finished training; without it there are no more epochs |
 | `graph.safetensors` | the graph as ids |
 | `names/<vocabulary>.jsonl` | one name a line, in the order of ids |
 | `checkpoints/` | what resuming needs |
@@ -19,23 +20,36 @@ from a newer version is refused.
 
 import json
 import os
-import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
 from interstellar.errors import DataError, SettingsError
-from interstellar.records.journal import Event, Journal, read_events, sync_folder
-from interstellar.records.json_files import check_format, parse_object, read_json, write_json
-from interstellar.records.safe_files import new_folder, replacing_file
-from interstellar.records.writer_lock import holding_lock
+from interstellar.records.journal import Event, Journal, read_events
+from interstellar.records.json_files import (
+    check_format,
+    parse_object,
+    parse_value,
+    read_json,
+    reading,
+    write_json,
+)
+from interstellar.records.safe_files import (
+    describe_failure,
+    naming_failures,
+    new_folder,
+    remove_drafts,
+    replacing_file,
+    sync_folder,
+)
 
 VERSION = 1
 """Of every file here that this module writes."""
-MAX_LINE_BYTES = 2**24
 
+_TO_JSON = json.JSONEncoder(ensure_ascii=False)
 _NECESSARY = ("experiment.toml", "environment.json", "journal.jsonl")
 
 
@@ -44,8 +58,19 @@ def refuse_existing(path: Path) -> None:
     if os.path.lexists(path):
         raise SettingsError(
             f"{path} exists, and a run never overwrites another. "
-            "Go on with it by --resume, or choose a new folder with --out."
+            "Go on with it by `resume`, or choose a new folder for `out`."
         )
+
+
+@final
+class _Within:
+    """The path of something within the folder of a run."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: "RunFolder", kind: type) -> Path:
+        return run.path / self._name
 
 
 @final
@@ -55,82 +80,51 @@ class RunFolder:
 
     path: Path
 
+    experiment_file = _Within("experiment.toml")
+    environment_file = _Within("environment.json")
+    journal_file = _Within("journal.jsonl")
+    result_file = _Within("result.json")
+    weights_file = _Within("weights.safetensors")
+    graph_file = _Within("graph.safetensors")
+    state_file = _Within("state.safetensors")
+    names_folder = _Within("names")
+    checkpoints_folder = _Within("checkpoints")
+
     @classmethod
     def create(cls, path: Path, *, experiment: str, environment: Mapping[str, object]) -> Self:
         """Make the folder of a new run; it is there with all that `open` asks for, or not at all.
 
-        Args:
-            path: Must not exist; folders above it are made.
-            experiment: The text of `experiment.toml`.
-            environment: What `describe_environment` returned.
+        `experiment` is the text of `experiment.toml`; folders above `path` are made.
         """
         refuse_existing(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with new_folder(path) as draft:
-                cls(draft)._fill(experiment, environment)
-            sync_folder(path.parent)
         except OSError as error:
-            raise SettingsError(
-                f"{path} cannot be made ({error.strerror}), but a run is to be written there. "
-                "Choose another --out."
-            ) from None
+            raise describe_failure(path, error) from error
+        with new_folder(path) as folder:
+            draft = cls(folder)
+            draft.experiment_file.write_text(experiment, encoding="utf-8", newline="\n")
+            write_json(draft.environment_file, environment, kind="environment", version=VERSION)
+            Journal.open(draft.journal_file).close()
+            draft.names_folder.mkdir()
+            draft.checkpoints_folder.mkdir()
+        sync_folder(path.parent)
         return cls(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Return the run in a folder, which must have been made by `create`."""
-        if not path.is_dir():
-            found = "is a file" if path.exists() else "does not exist"
-            raise SettingsError(f"{path} {found}, but a run is a folder. Give the --out of a run.")
+        if not os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where a name is too long)
+            found = "is a file" if os.path.lexists(path) else "does not exist"
+            raise SettingsError(f"{path} {found}, but a run is a folder. Give the folder of a run.")
         missing = [name for name in _NECESSARY if not (path / name).is_file()]
         if missing:
             raise SettingsError(
-                f"{path} is no run: it lacks {', '.join(missing)}. Give the --out of a run."
+                f"{path} is no run: it lacks {', '.join(missing)}. Give the folder of a run."
             )
         run = cls(path)
         run.read_environment()
         return run
-
-    @property
-    def experiment_file(self) -> Path:
-        """Everything that was asked for, resolved."""
-        return self.path / "experiment.toml"
-
-    @property
-    def environment_file(self) -> Path:
-        """Versions, machine, device, commit."""
-        return self.path / "environment.json"
-
-    @property
-    def journal_file(self) -> Path:
-        """What happened, one event a line."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def result_file(self) -> Path:
-        """What came out."""
-        return self.path / "result.json"
-
-    @property
-    def weights_file(self) -> Path:
-        """The trained tensors."""
-        return self.path / "weights.safetensors"
-
-    @property
-    def graph_file(self) -> Path:
-        """The graph as ids."""
-        return self.path / "graph.safetensors"
-
-    @property
-    def names_folder(self) -> Path:
-        """The vocabularies."""
-        return self.path / "names"
-
-    @property
-    def checkpoints_folder(self) -> Path:
-        """What resuming needs."""
-        return self.path / "checkpoints"
 
     @property
     def is_finished(self) -> bool:
@@ -144,9 +138,7 @@ class RunFolder:
         What an interrupted writer left half-written is removed first.
         """
         with holding_lock(self.path / "run.lock"):
-            for draft in self.path.glob(".*.draft"):
-                if draft.is_file():
-                    draft.unlink(missing_ok=True)
+            remove_drafts(self.path)
             with Journal.open(self.journal_file) as journal:
                 yield journal
 
@@ -167,29 +159,32 @@ class RunFolder:
         """Return what `write_result` stored."""
         if not self.is_finished:
             raise SettingsError(
-                f"{self.path} has no result.json: the run is not finished. Go on with --resume."
+                f"{self.path} has no result.json: the run is not finished. "
+                "Go on with it by `resume`."
             )
         return read_json(self.result_file, kind="result", version=VERSION)
 
     def save_names(self, vocabulary: str, names: Iterable[str]) -> None:
         """Store names in the order of their ids, for instance those of `entities`."""
-        encode = json.JSONEncoder(ensure_ascii=False).encode
-        listed = names if isinstance(names, list) else list(names)
+        listed = list(names)
         header = {"format": "interstellar names", "version": VERSION, "n": len(listed)}
-        self.names_folder.mkdir(exist_ok=True)
-        with replacing_file(self._names_file(vocabulary)) as file:
+        path = self._names_file(vocabulary)
+        with naming_failures(path):
+            self.names_folder.mkdir(exist_ok=True)
+        with replacing_file(path) as file:
             file.write(json.dumps(header).encode() + b"\n")
-            file.writelines(encode(name).encode() + b"\n" for name in listed)
+            file.writelines(_encode_name(name) + b"\n" for name in listed)
 
     def read_names(self, vocabulary: str) -> list[str]:
         """Return what `save_names` stored under the same word."""
         path = self._names_file(vocabulary)
         if not path.is_file():
             raise DataError(f"{path} does not exist: the run holds no such names. Train it anew.")
-        with path.open("rb") as file:
-            header = parse_object(file.readline(MAX_LINE_BYTES), f"{path}:1")
-            check_format(header, f"{path}:1", kind="names", version=VERSION)
-            names = _parse_names(file.readlines(), path)
+        with reading(path) as file:
+            first, *lines = file.readlines() or [b""]
+        header = parse_object(first, f"{path}:1")
+        check_format(header, f"{path}:1", kind="names", version=VERSION)
+        names = _parse_names(lines, path)
         if len(names) != header.get("n"):
             raise DataError(
                 f"{path} holds {len(names)} names, but its first line says {header.get('n')!r}. "
@@ -197,41 +192,103 @@ class RunFolder:
             )
         return names
 
-    def _fill(self, experiment: str, environment: Mapping[str, object]) -> None:
-        self.experiment_file.write_text(experiment, encoding="utf-8", newline="\n")
-        write_json(self.environment_file, environment, kind="environment", version=VERSION)
-        Journal.open(self.journal_file).close()
-        self.names_folder.mkdir()
-        self.checkpoints_folder.mkdir()
-
     def _names_file(self, vocabulary: str) -> Path:
-        if re.fullmatch(r"[a-z][a-z0-9_]{0,60}", vocabulary) is None:
-            raise SettingsError(
-                f"{vocabulary!r} cannot name a vocabulary: it must be a word of small letters, "
-                "digits and _. Choose one such as entities."
-            )
+        assert vocabulary.isidentifier(), "such as entities"
         return self.names_folder / f"{vocabulary}.jsonl"
+
+
+def _encode_name(name: str) -> bytes:
+    try:
+        return _TO_JSON.encode(name).encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"the name {name[:80]!r} holds half a character, which no file can hold. "
+            "Correct it where the graph comes from."
+        ) from None
 
 
 def _parse_names(lines: list[bytes], path: Path) -> list[str]:
     """Return the name on each line: all at once, or one by one to say which is at fault."""
-    try:
-        names = json.loads(b"[" + b",".join(lines) + b"]")
-    except (ValueError, RecursionError):
-        names = []
-    if len(names) == len(lines) and all(type(name) is str for name in names):
-        return list(names)
-    return [_parse_name(line, path, number) for number, line in enumerate(lines, 2)]
+    with suppress(ValueError, RecursionError):
+        names = parse_value(b"[" + b",".join(lines) + b"]")
+        if len(names) == len(lines) and all(type(name) is str for name in names):
+            return list(names)
+    return [_parse_name(line, f"{path}:{number}") for number, line in enumerate(lines, 2)]
 
 
-def _parse_name(line: bytes, path: Path, number: int) -> str:
+def _parse_name(line: bytes, place: str) -> str:
+    with suppress(ValueError, RecursionError):
+        name = parse_value(line)
+        if isinstance(name, str):
+            return name
+    raise DataError(
+        f"{place} is not a JSON string of whole characters, but each line holds one name. "
+        "Take the file from a copy, or train anew."
+    )
+
+
+@contextmanager
+def holding_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, whose text is then our process id; refuse where another holds it.
+
+    The system keeps the lock, so that a dead process cannot hold it.
+    """
     try:
-        name = json.loads(line)
-    except (ValueError, RecursionError):
-        name = None
-    if not isinstance(name, str):
-        raise DataError(
-            f"{path}:{number} is not a JSON string, but each line holds one name. "
-            "Take the file from a copy, or train anew."
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        raise describe_failure(path, error) from error
+    if not _try_to_lock(descriptor):
+        os.close(descriptor)
+        text = path.read_bytes()[:20].strip()
+        holder = f"process {int(text)}" if text.isdigit() else "another process"
+        raise SettingsError(
+            f"{path.parent} is being written by {holder}, and a run has one writer. "
+            "Wait for it, stop it, or choose another `out`."
         )
-    return name
+    _held.add(descriptor)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        if descriptor in _held:  # not so in a forked child that leaves by this way
+            _held.remove(descriptor)
+            os.ftruncate(descriptor, 0)
+            os.close(descriptor)
+
+
+_held: set[int] = set()
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_to_lock(descriptor: int) -> bool:
+        # A byte far behind the text, which the others must still be able to read.
+        os.lseek(descriptor, 2**30, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _try_to_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _let_go_in_child() -> None:
+        """Close the locks in a forked child, which could otherwise outlive the writer with them.
+
+        The writer's own descriptor keeps the lock.
+        """
+        for descriptor in _held:
+            os.close(descriptor)
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_let_go_in_child)

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.coordinates import N_CHOICES, N_MACRO, Point
-from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.search_space import N_CHOICES, N_MACRO, Point, SearchSpace
 from interstellar.errors import SettingsError
 from interstellar.randomness import spawn
-from interstellar.searching.natural_gradient import ControllerState, mode, sample, uniform, update
-from interstellar.searching.strategy import FromScratch, Outcome, Proposal, WithSharedWeights
+from interstellar.searching.natural_gradient import mode, sample, uniform, update
+from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
 
 
 @dataclass(slots=True)
@@ -75,17 +74,15 @@ class HybridSearch:
             self._draw_pair(number, pair_number)
         pair = self._pair_by_number[number]
         architecture = self._space.at(pair.macros[member] + pair.micro)
-        return FromScratch(number=number, architecture=architecture)
+        return Proposal(number=number, architecture=architecture)
 
-    def tell(self, number: int, outcome: Outcome) -> None:
+    def tell(self, number: int, result: TrialResult) -> None:
         _, place = self._locate(number)
         if place == self._n_macro_trials:
-            assert outcome is None or isinstance(outcome, ControllerState)
-            self._micro = self._micro if outcome is None else outcome
+            self._micro = result.controller or self._micro
             return
-        assert outcome is None or isinstance(outcome, float | int)
         pair = self._pair_by_number.pop(number)
-        pair.score_by_member[place % 2] = outcome
+        pair.score_by_member[place % 2] = result.score
         if len(pair.score_by_member) == 2:
             scores = [pair.score_by_member[member] for member in (0, 1)]
             self._macro = update(self._macro, pair.macros, scores)
@@ -104,11 +101,8 @@ class HybridSearch:
         pair = _Pair(macros, self._micro_point)
         self._pair_by_number |= {number: pair, number + 1: pair}
 
-    def _propose_shared(self, number: int, round_number: int) -> WithSharedWeights:
-        macro = sample(self._macro, spawn(self._seed, f"shared macro {round_number}"))
-        return WithSharedWeights(
-            number=number,
-            macro=self._space.at(macro + self._micro_point).macro,
-            controller=self._micro,
-            n_epochs=self._n_micro_epochs,
-        )
+    def _propose_shared(self, number: int, round_number: int) -> Proposal:
+        point = sample(self._macro, spawn(self._seed, f"shared macro {round_number}"))
+        macro, n_epochs = self._space.at(point + self._micro_point).macro, self._n_micro_epochs
+        supernet = SupernetRound(n_epochs=n_epochs, controller=self._micro, macro=macro)
+        return Proposal(number=number, supernet=supernet)

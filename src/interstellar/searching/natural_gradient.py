@@ -12,7 +12,7 @@ more, and has no value beyond 2: a long run of steps in one direction leads ther
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from math import ceil, exp, inf, isnan, sqrt
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from interstellar.architecture.coordinates import Point
+from interstellar.architecture.search_space import Point
 from interstellar.errors import SettingsError
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -61,17 +61,10 @@ class ControllerState:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the state as plain values that `json.dumps` takes."""
-        return {
-            "theta": [list(theta) for theta in self.theta],
-            "s_bar": list(self.s_bar),
-            "gamma": self.gamma,
-            "Delta": self.Delta,
-            "n_choices": self.n_choices,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ControllerState":
-        """Return the state that `as_dict` wrote."""
         return cls(
             theta=tuple(tuple(map(float, theta)) for theta in values["theta"]),
             s_bar=tuple(map(float, values["s_bar"])),
@@ -84,19 +77,17 @@ class ControllerState:
 def uniform(sizes: Iterable[int], n_choices: int) -> ControllerState:
     """Return the state before anything was learnt, for choices with so many options each."""
     theta = tuple((1 / K,) * K for K in sizes)
-    return ControllerState(
-        theta=theta,
-        s_bar=(0.0,) * _count_parameters(theta),
-        gamma=0.0,
-        Delta=1.0,
-        n_choices=n_choices,
-    )
+    s_bar = (0.0,) * _count_parameters(theta)
+    return ControllerState(theta=theta, s_bar=s_bar, gamma=0.0, Delta=1.0, n_choices=n_choices)
 
 
 def sample(state: ControllerState, rng: np.random.Generator) -> Point:
     """Return a point, each choice drawn by its own distribution."""
     draws = rng.random(len(state.theta)).tolist()
-    return tuple(_invert(theta, u) for theta, u in zip(state.theta, draws, strict=True))
+    return tuple(
+        min(bisect_right(list(accumulate(theta)), u), len(theta) - 1)
+        for theta, u in zip(state.theta, draws, strict=True)
+    )
 
 
 def mode(state: ControllerState) -> Point:
@@ -184,11 +175,6 @@ def _keep_above_floor(theta: Vector, d: int) -> tuple[float, ...]:
     floor = 1 / (d * (K - 1))
     above = np.maximum(theta - floor, 0)
     return tuple((floor + above * (1 - K * floor) / above.sum()).tolist())
-
-
-def _invert(theta: tuple[float, ...], u: float) -> int:
-    """Return the option in whose part of [0, 1) u lies."""
-    return min(bisect_right(list(accumulate(theta)), u), len(theta) - 1)
 
 
 def _count_parameters(theta: Sequence[Sequence[float]]) -> int:

@@ -6,7 +6,7 @@ from interstellar.architecture.architecture import Architecture, Macro
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.randomness import spawn
-from interstellar.searching.strategy import FromScratch, Outcome
+from interstellar.searching.trial import Proposal, TrialResult
 
 MAX_TRIES = 1000
 """Redraws for one proposal; then the networks that are left are few, and are listed."""
@@ -28,15 +28,15 @@ class RandomSearch:
         self._proposed: set[Architecture] = set()
         self._left: list[Architecture] | None = None
 
-    def ask(self) -> FromScratch | None:
+    def ask(self) -> Proposal | None:
         architecture = self._draw()
         if architecture is None:
             return None
         number = len(self._proposed)
         self._proposed.add(canonical_form(architecture))
-        return FromScratch(number=number, architecture=architecture)
+        return Proposal(number=number, architecture=architecture)
 
-    def tell(self, number: int, outcome: Outcome) -> None:
+    def tell(self, number: int, result: TrialResult) -> None:
         pass
 
     def answer(self) -> Architecture | None:

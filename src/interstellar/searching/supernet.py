@@ -5,6 +5,11 @@ architecture is with the shared weights is read off one mini-batch: of training 
 alignment, where the architecture has no part in the metric, of validation triplets in link
 prediction. What is read is the loss; in link prediction the paper leaves open whether it is that
 or the metric, and both can be had.
+
+DARTS (Liu et al. 2019) mixes all options and learns how much of each. The weights of a choice are
+the softmax of its logits, which follow the gradient of the *training* loss, as the Interstellar
+paper has it; DARTS itself takes the validation loss. Rate, momentum and weight decay are those of
+the DARTS paper.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,24 +23,25 @@ from torch import Tensor
 from torch.nn import functional
 
 from interstellar.architecture.architecture import Architecture, Macro
-from interstellar.architecture.coordinates import N_MACRO, Choice, Point, build, take
-from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.search_space import N_MACRO, Choice, Point, SearchSpace, build, take
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import with_inverses
 from interstellar.device import mixed_products
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.evaluation.ranks import double_ranks
+from interstellar.model.mixture import Mixture
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.shared_cell import SharedCell
 from interstellar.searching.natural_gradient import ControllerState, sample, update
+from interstellar.searching.trial import Weights
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, network_size
-from interstellar.training.captured_work import capture
-from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.adam import FlatParameters
 from interstellar.training.loop import torch_seed
-from interstellar.training.ready_step import ready_step
+from interstellar.training.ready_step import capture, ready_step
 from interstellar.training.settings import TrainingSettings
 
+LEARNING_RATE, BETAS, WEIGHT_DECAY = 3e-3, (0.5, 0.999), 1e-3  # of DARTS
 JUDGED_PART = 4
 """Judging has logits in float32 and twice, training in float16 and once: so many times fewer."""
 
@@ -72,17 +78,10 @@ class Supernet:
         round_number: int = 0,
         reading: Reading = Reading.LOSS,
     ) -> None:
-        """Set up untrained weights on the device of the paths.
+        """Set up untrained weights on the device of the paths (n_paths, 2 · length + 1).
 
-        Args:
-            task: What is learnt.
-            space: The architectures that share the weights.
-            macro: Leave only those with this macro level; None: all.
-            settings: As for training from scratch; the learning rate decays from epoch to epoch.
-            paths: (n_paths, 2 · length + 1).
-            seed: Of everything random.
-            round_number: Tells the supernets of one search apart.
-            reading: What is read off it.
+        With `macro`, only architectures of that macro level share them. `round_number` tells the
+        supernets of one search apart.
         """
         device = paths.device
         self.task = task
@@ -93,8 +92,8 @@ class Supernet:
         self._seed = seed
         self._round = f"of shared round {round_number}"
         self.choices = fix_macro(space, macro)
-        size = network_size(task, settings.dim)
         self.cell = SharedCell(self.choices, settings.dim, device)
+        size = network_size(task, settings.dim)
         self.network = PathNetwork(self.cell, size, task.form, settings.dropout)
         self.network.initialise(self._generator("initial weights"))
         self._parameters = FlatParameters(self.network, device)
@@ -109,7 +108,10 @@ class Supernet:
         n_judged = min(settings.batch_size, len(self._judged_paths))
         self._judged_batch = self._judged_paths[:n_judged].clone()
         self._judged_worth = torch.zeros((), device=device)
-        self._compute_judged = self._capture_judging()
+        # Ranks are float32's.
+        is_mixed = self.step.plan.loss.is_mixed and not self._is_ranked
+        with mixed_products() if is_mixed else nullcontext():
+            self._compute_judged = capture(self._judge_batch, device, kept=())
 
     @property
     def n_steps(self) -> int:
@@ -158,7 +160,7 @@ class Supernet:
     def score(self, architecture: Architecture, split: Split = Split.VALID) -> float:
         """Return the metric that selects, on a whole split, with the shared weights."""
         self.set(architecture)
-        return self.task.measure(self.network, split).as_dict()[self.settings.selection]
+        return self.task.measure(self.network, split).as_dict()[self.settings.metric]
 
     def refuse_bad_loss(self) -> None:
         """Raise if a loss of this epoch, or a weight, is not a finite number."""
@@ -177,7 +179,7 @@ class Supernet:
         order = self._generator(f"order of epoch {epoch}", device)
         self.step.begin_epoch(
             torch.randperm(n_paths, generator=order, device=device),
-            self.settings.learning_rate * self.settings.decay ** (epoch - 1),
+            self.settings.learning_rate * self.settings.lr_decay ** (epoch - 1),
             torch_seed(self._seed, f"dropout of epoch {epoch} {self._round}"),
         )
 
@@ -185,34 +187,22 @@ class Supernet:
         generator = torch.Generator(device or torch.device("cpu"))
         return generator.manual_seed(torch_seed(self._seed, f"{purpose} {self._round}"))
 
-    def _capture_judging(self) -> Callable[[], None]:
-        is_mixed = self.step.plan.loss.is_mixed and not self._is_ranked  # ranks are float32's
-        with mixed_products() if is_mixed else nullcontext():
-            return capture(self._judge_batch, self._judged_batch.device, kept=())
-
     @torch.no_grad()
     def _judge_batch(self) -> None:
         batch = self._judged_batch
         subjects, relations, objects = batch[:, 0:-1:2], batch[:, 1::2], batch[:, 2::2]
         v = self.network.outputs(subjects, relations, None)
         true = objects.reshape(-1).long()
-        measure = _sum_reciprocal_ranks if self._is_ranked else _sum_negative_losses
         self._judged_worth.zero_()
         chunk_rows = max(1, self.step.plan.loss.chunk_rows // JUDGED_PART)
         for start in range(0, len(v), chunk_rows):
             part = slice(start, start + chunk_rows)
             logits = v[part] @ self.network.entities.T
-            self._judged_worth += measure(logits, true[part])
+            if self._is_ranked:  # other known answers count as wrong ones, for all alike
+                self._judged_worth += (2 / double_ranks(logits, true[part])).sum()
+            else:
+                self._judged_worth -= functional.cross_entropy(logits, true[part], reduction="sum")
         self._judged_worth /= len(true)
-
-
-def _sum_negative_losses(logits: Tensor, true: Tensor) -> Tensor:
-    return functional.cross_entropy(logits, true, reduction="sum").neg()
-
-
-def _sum_reciprocal_ranks(logits: Tensor, true: Tensor) -> Tensor:
-    """Other known answers count as wrong ones: all that are compared see the same."""
-    return (2 / double_ranks(logits, true)).sum()
 
 
 def run_shared_round(
@@ -236,8 +226,7 @@ def run_shared_round(
         for architecture in architectures:
             supernet.set(architecture)
             supernet.train_step()
-        scores = supernet.judge(architectures, rng)
-        controller = update(controller, points, scores)
+        controller = update(controller, points, supernet.judge(architectures, rng))
     supernet.refuse_bad_loss()
     return controller
 
@@ -267,3 +256,72 @@ def queries_of(graph: KnowledgeGraph) -> Tensor:
             "Hold out part of the data."
         )
     return torch.from_numpy(with_inverses(graph.valid, len(graph.relations)))
+
+
+def run_relaxed(
+    supernet: Supernet, *, n_epochs: int, is_over: Callable[[], bool] = lambda: False
+) -> Weights:
+    """Train weights and mixture of a relaxed supernet; return the weights of the options.
+
+    Where the time is over, it stops where it is.
+    """
+    relaxation = Relaxation(supernet.cell.mixture)
+    n_rows = supernet.step.batch_size * (supernet.step.paths.shape[1] // 2)
+    for _ in range(n_epochs * supernet.n_steps):
+        if is_over():
+            break
+        relaxation.set_weights()
+        supernet.train_step()
+        relaxation.learn(n_rows)
+    return relaxation.weights_of(supernet.choices)
+
+
+@final
+class Relaxation:
+    """The logits of all options, and the optimiser that moves them."""
+
+    def __init__(self, mixture: Mixture) -> None:
+        assert mixture.weights.grad is not None, "the supernet is a relaxed one"
+        columns = mixture.columns.values()
+        is_option = torch.zeros(len(columns), max(c.stop - c.start for c in columns))
+        for row, column in zip(is_option, columns, strict=True):
+            row[: column.stop - column.start] = 1
+        device = mixture.weights.device
+        self.mixture = mixture
+        self._is_no_option = (is_option == 0).to(device)
+        self._places = is_option.flatten().nonzero().squeeze(1).to(device)
+        self.logits = torch.zeros(is_option.shape, device=device).requires_grad_()
+        """(n_choices, most options), the unused at the end of each row."""
+        self._adam = torch.optim.Adam(
+            [self.logits], lr=LEARNING_RATE, betas=BETAS, weight_decay=WEIGHT_DECAY
+        )
+
+    def compute_weights(self) -> Tensor:
+        """Return the softmax of the logits of each choice as a row of the mixture, (1, n)."""
+        logits = self.logits.masked_fill(self._is_no_option, -torch.inf)
+        return torch.softmax(logits, dim=1).flatten()[self._places].unsqueeze(0)
+
+    @torch.no_grad()
+    def set_weights(self) -> None:
+        """Mix by the logits as they are, and forget the last gradient."""
+        self.mixture.weights.copy_(self.compute_weights())
+        assert self.mixture.weights.grad is not None
+        self.mixture.weights.grad.zero_()
+
+    def learn(self, n_rows: int) -> None:
+        """Move the logits by the gradient that the last step left, of a sum over rows."""
+        assert self.mixture.weights.grad is not None
+        self._adam.zero_grad()
+        self.compute_weights().backward(self.mixture.weights.grad / n_rows)  # type: ignore[no-untyped-call]
+        self._adam.step()
+
+    def weights_of(self, choices: Sequence[Choice]) -> Weights:
+        """Return the weights of all options; of a choice that nothing reads, equal ones."""
+        [weights] = self.compute_weights().tolist()
+        columns = self.mixture.columns
+        return tuple(
+            tuple(weights[columns[c.name]])
+            if c.name in columns
+            else (1 / len(c.options),) * len(c.options)
+            for c in choices
+        )

@@ -1,84 +1,39 @@
-"""The trials of a search so far, and which of them is the best."""
+"""The trials of a search: which were tried, which is the best, and which can no longer win.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, final
+Pruning: a trial is stopped after its k-th validation if its best score until then, plus the
+largest gain that any complete trial has made after its own k-th validation, is still under the
+best score of all. The bar that follows is fixed when a trial is begun, so that it is the same
+when the trial is run again after a kill.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import final
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import code_text, from_code_text, to_formula
-from interstellar.engine.engine import Plain
-from interstellar.searching.strategy import FromScratch, WithSettings
-from interstellar.searching.works import Earned
+from interstellar.searching.trial import Trial
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One architecture, or one choice of settings, with what it earned."""
-
-    number: int
-    architecture: Architecture
-    changes: dict[str, float | int] = field(default_factory=dict)
-    """Settings that differ from the search's; of a tuning."""
-    earned: Earned
-    reused: str | None = None
-    """Where the score was known from, if nothing was trained."""
-
-    @property
-    def network(self) -> Architecture:
-        """The canonical form: what networks are told apart by."""
-        return canonical_form(self.architecture)
-
-    @property
-    def formula(self) -> str:
-        """The network in one line."""
-        return to_formula(self.network)
-
-    @property
-    def score(self) -> float | None:
-        """The best value of the selection metric on the validation split; None: there is none."""
-        return self.earned.score
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it was trained to its end, so that its score can be used again."""
-        return self.earned.failure is None and self.earned.stopped is None
-
-
-def build_trial(
-    proposal: FromScratch | WithSettings,
-    earned: Earned,
-    *,
-    tuned: Architecture | None,
-    reused: str | None,
-) -> Trial:
-    """Return the trial of a proposal that has ended; `tuned` is the architecture of a tuning."""
-    if isinstance(proposal, FromScratch):
-        architecture, changes = proposal.architecture, {}
-    else:
-        assert tuned is not None
-        architecture, changes = tuned, dict(proposal.changes)
-    return Trial(
-        number=proposal.number,
-        architecture=architecture,
-        changes=changes,
-        earned=earned,
-        reused=reused,
-    )
+FEWEST_COMPLETE = 8
+"""Before so many trials were trained to their end, none is stopped: gains are not known yet."""
+FIRST_VALIDATION = 2
+"""No trial is stopped before this validation, counted from 1."""
 
 
 @final
 class Trials:
     """Every trial that has ended, in the order of their ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Iterable[Trial] = ()) -> None:
         self.ended: list[Trial] = []
         self._by_network: dict[Architecture, Trial] = {}
+        for trial in ended:
+            self.add(trial)
 
     def add(self, trial: Trial) -> None:
-        """Take note of a trial."""
         self.ended.append(trial)
-        if not trial.changes:
+        if not trial.settings:
             self._by_network.setdefault(trial.network, trial)
 
     def find(self, architecture: Architecture) -> Trial | None:
@@ -88,48 +43,57 @@ class Trials:
     @property
     def trained(self) -> list[Trial]:
         """Those that cost something."""
-        return [trial for trial in self.ended if trial.reused is None]
+        return [trial for trial in self.ended if trial.result.reused is None]
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """Those with a score, the best first, each network once; of equal ones the first tried."""
+        scored = [trial for trial in self.ended if trial.score is not None]
+        found: dict[object, Trial] = {}
+        for trial in sorted(scored, key=lambda trial: -(trial.score or 0.0)):
+            found.setdefault(trial.number if trial.settings else trial.network, trial)
+        return list(found.values())
 
     @property
     def best(self) -> Trial | None:
         """The highest score; of equal ones the first."""
-        scored = [t for t in self.ended if t.earned.score is not None]
-        return max(scored, key=_score, default=None)
+        scored = [trial for trial in self.ended if trial.score is not None]
+        return max(scored, key=lambda trial: trial.score or 0.0, default=None)
 
     def complete_curves(self) -> list[list[float]]:
         """Return the scores at each validation of those that were trained to their end."""
-        return [t.earned.curve for t in self.trained if t.is_complete and t.earned.curve]
+        results = (trial.result for trial in self.trained)
+        return [result.curve for result in results if result.is_complete and result.curve]
 
 
-def _score(trial: Trial) -> float:
-    assert trial.earned.score is not None
-    return trial.earned.score
-
-
-def known_scores(trials: Iterable[Trial], source: str) -> dict[Architecture, Trial]:
+def known_trials(trials: Iterable[Trial], source: str) -> dict[Architecture, Trial]:
     """Return the complete ones among trials of another search, by network, with their source."""
-    return {
-        trial.network: replace(trial, reused=f"proposal {trial.number} of {source}")
-        for trial in trials
-        if trial.is_complete
-    }
+    known = {}
+    for trial in trials:
+        if trial.result.is_complete:
+            result = replace(trial.result, reused=f"proposal {trial.number} of {source}")
+            known[trial.network] = replace(trial, result=result)
+    return known
 
 
-def trial_to_plain(trial: Trial) -> Plain:
-    """Return a trial of an architecture, as it was in another search, as plain values."""
-    return {
-        "number": trial.number,
-        "code": code_text(trial.architecture),
-        "reused": trial.reused,
-        "earned": trial.earned.as_plain(),
-    }
+def prune_bar(complete: Sequence[Sequence[float]]) -> tuple[float, ...] | None:
+    """Return the least best-so-far that a trial needs at each validation; None: no bar yet.
 
-
-def trial_from_plain(plain: Mapping[str, Any]) -> Trial:
-    """Return the trial that `trial_to_plain` wrote."""
-    return Trial(
-        number=plain["number"],
-        architecture=from_code_text(plain["code"]),
-        reused=plain["reused"],
-        earned=Earned.from_plain(dict(plain["earned"])),
+    `complete` are the scores at each validation of every trial that was trained to its end.
+    """
+    if len(complete) < FEWEST_COMPLETE:
+        return None
+    curves = [list(accumulate(curve, max)) for curve in complete if curve]
+    best = max(curve[-1] for curve in curves)
+    return tuple(
+        best - max(curve[-1] - curve[min(k, len(curve) - 1)] for curve in curves)
+        for k in range(max(map(len, curves)))
     )
+
+
+def should_prune(curve: Sequence[float], bar: Sequence[float] | None) -> bool:
+    """Return whether a trial with these scores so far should be stopped."""
+    n_done = len(curve)
+    if bar is None or n_done < FIRST_VALIDATION or n_done > len(bar):
+        return False
+    return max(curve) < bar[n_done - 1]

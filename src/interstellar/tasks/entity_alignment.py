@@ -15,7 +15,7 @@ from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.randomness import spawn
-from interstellar.tasks.splits import Split
+from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
 
@@ -39,7 +39,7 @@ class EntityAlignment:
         ranks = rank_partners(
             first,
             second,
-            self._pairs(split),
+            held_out(self.graph, split),
             reference=self._reference(),
             candidates=candidates,
             decoding=decoding,
@@ -54,7 +54,7 @@ class EntityAlignment:
         is_found = find_partners(
             first,
             second,
-            self._pairs(split),
+            held_out(self.graph, split),
             reference=self._reference(),
             candidates=candidates,
             decoding=decoding,
@@ -64,11 +64,8 @@ class EntityAlignment:
 
     def tables(self, subjects: Tensor) -> tuple[Tensor, Tensor]:
         """Return the embeddings of the first graph's entities and those of the second's."""
-        n_first = len(self.graph.first.entities)
+        n_first = len(self.graph.source.entities)
         return subjects.detach()[:n_first], subjects.detach()[n_first:]
-
-    def _pairs(self, split: Split) -> Pairs:
-        return {Split.VALID: self.graph.valid, Split.TEST: self.graph.test}[split]
 
     def _reference(self) -> Pairs:
         return np.concatenate([self.graph.valid, self.graph.test])

@@ -8,11 +8,10 @@ from typing import final
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import with_inverses
-from interstellar.evaluation.auc_pr import auc_pr_among
-from interstellar.evaluation.metrics import Metrics
+from interstellar.evaluation.metrics import Metrics, auc_pr_among
 from interstellar.evaluation.ranks import rank_objects
 from interstellar.model.path_network import NetworkForm, PathNetwork
-from interstellar.tasks.splits import Split
+from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
 
@@ -27,7 +26,7 @@ class LinkPrediction:
         self.known = KnownAnswers.of(graph)
 
     def measure(self, network: PathNetwork, split: Split) -> Metrics:
-        triplets = self.graph.split(split)
+        triplets = held_out(self.graph, split)
         device = network.objects.device
         ranks = rank_objects(
             network.logits,

@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+import numpy as np
+import numpy.typing as npt
+
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
 
@@ -13,15 +16,15 @@ class Split(StrEnum):
     TEST = "test"
 
 
-def count_held_out(graph: AnyGraph, split: Split) -> int:
-    """Return the triplets or pairs of a split; 0 where nothing was held out for it."""
-    return len({Split.VALID: graph.valid, Split.TEST: graph.test}[split])
+def held_out(graph: AnyGraph, split: Split) -> npt.NDArray[np.int32]:
+    """Return the triplets or pairs of a split."""
+    return {Split.VALID: graph.valid, Split.TEST: graph.test}[split]
 
 
 def require_validation(graph: AnyGraph) -> None:
     """Raise where nothing is held out by which the best epoch could be chosen."""
-    if count_held_out(graph, Split.VALID) == 0:
+    if len(graph.valid) == 0:
         raise SettingsError(
             f"{graph.name} holds nothing out for validation, by which the best epoch and the best "
-            "architecture are chosen. Give more data, or shares such as --split 90/10/0."
+            "architecture are chosen. Give more data, or a `split` such as 90/10/0."
         )

@@ -17,16 +17,13 @@ class Task(Protocol):
     @property
     def graph(self) -> AnyGraph:
         """The data set."""
-        ...
 
     @property
     def form(self) -> NetworkForm:
         """What surrounds the cell."""
-        ...
 
     def measure(self, network: PathNetwork, split: Split) -> Metrics:
         """Return the metrics of a network on a split."""
-        ...
 
 
 def task_for(graph: AnyGraph) -> Task:
@@ -44,7 +41,5 @@ def build_network(
 def network_size(task: Task, dim: int) -> NetworkSize:
     """Return the size of a task's networks."""
     return NetworkSize(
-        n_entities=len(task.graph.all_entities),
-        n_relations=len(task.graph.all_relations),
-        dim=dim,
+        n_entities=len(task.graph.all_entities), n_relations=len(task.graph.all_relations), dim=dim
     )

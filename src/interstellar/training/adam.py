@@ -1,6 +1,8 @@
-"""Adam over the one vector of all parameters, with coupled weight decay.
+"""All parameters of a network as one vector, and Adam over it, with coupled weight decay.
 
-g = factor · gradient + l2 · p
+Clearing, measuring and updating are one operation each, however many matrices there are.
+
+g = factor · gradient + weight_decay · p
 m = β₁ m + (1 − β₁) g,   v = β₂ v + (1 − β₂) g²
 p = p − lr / (1 − β₁ᵗ) · m / (√(v / (1 − β₂ᵗ)) + ε)
 
@@ -13,9 +15,54 @@ from typing import final
 import torch
 from torch import Tensor
 
-from interstellar.training.flat_parameters import FlatParameters
+from interstellar.model.path_network import PathNetwork
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+ROW_BLOCK = 128
+"""Each parameter has room for a multiple of so many rows, zeros behind its own."""
+
+
+@final
+class FlatParameters:
+    """Moves the parameters of a network into one vector; the network goes on using them."""
+
+    def __init__(self, network: PathNetwork, device: torch.device) -> None:
+        parameters = dict(network.named_parameters())
+        sizes = [room(p) for p in parameters.values()]
+        self.values = torch.zeros(sum(sizes), device=device)
+        self.gradients = torch.zeros_like(self.values)
+        self.views: dict[str, Tensor] = {}
+        start = 0
+        for (name, parameter), size in zip(parameters.items(), sizes, strict=True):
+            place = slice(start, start + parameter.numel())
+            view = self.values[place].view_as(parameter)
+            view.copy_(parameter.detach())
+            parameter.data = view
+            parameter.grad = self.gradients[place].view_as(parameter)
+            self.views[name] = view
+            start += size
+        network.n_table_rows = room(network.entities) // network.entities.shape[1]
+        network.to(device)
+
+    @property
+    def n_entity_numbers(self) -> int:
+        """Numbers at the beginning of the vector that belong to the entities, zeros included."""
+        return room(self.views["entities"])
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Return copies of all parameters by name."""
+        return {name: view.clone() for name, view in self.views.items()}
+
+    def restore(self, snapshot: dict[str, Tensor]) -> None:
+        """Set all parameters to those of a snapshot."""
+        for name, view in self.views.items():
+            view.copy_(snapshot[name])
+
+
+def room(parameter: Tensor) -> int:
+    """Return the numbers that are set aside for a parameter."""
+    n_rows = -(-parameter.shape[0] // ROW_BLOCK) * ROW_BLOCK
+    return n_rows * (parameter.numel() // parameter.shape[0])
 
 
 @final
@@ -23,11 +70,16 @@ class Adam:
     """Holds the moments and moves the parameters."""
 
     def __init__(
-        self, parameters: FlatParameters, *, l2: float, max_norm: float | None, row_length: int
+        self,
+        parameters: FlatParameters,
+        *,
+        weight_decay: float,
+        max_norm: float | None,
+        row_length: int,
     ) -> None:
         values = parameters.values
         self.parameters = parameters
-        self.l2 = l2
+        self.weight_decay = weight_decay
         self.max_norm = max_norm
         self.row_length = row_length
         """Numbers in one embedding of an entity, whose length `max_norm` bounds."""
@@ -47,7 +99,7 @@ class Adam:
         `n_updates` counts this update already.
         """
         if self.m.device.type == "cuda":
-            from interstellar.training.adam_kernel import update_  # noqa: PLC0415 (triton)
+            from interstellar.training.step_kernels import update_  # noqa: PLC0415 (triton)
 
             update_(self, factor, is_bad)
             return
@@ -60,8 +112,8 @@ class Adam:
     def _move(self, factor: Tensor) -> None:
         p, t = self.parameters.values, self.n_updates
         g = self.parameters.gradients.mul_(factor)
-        if self.l2:
-            g.add_(p, alpha=self.l2)
+        if self.weight_decay:
+            g.add_(p, alpha=self.weight_decay)
         self.m.lerp_(g, 1 - BETA_1)
         self.v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
         root = self.v.sqrt().div_(torch.sqrt(1 - BETA_2**t)).add_(EPSILON)

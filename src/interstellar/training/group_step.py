@@ -13,7 +13,7 @@ from torch import Tensor
 
 from interstellar.model.network_group import NetworkGroup
 from interstellar.training.adam import BETA_1, BETA_2, EPSILON
-from interstellar.training.memory import CPU_CHUNK_NUMBERS, FEWEST_ROWS, SHARE_OF_FREE_MEMORY
+from interstellar.training.ready_step import CPU_CHUNK_NUMBERS, FEWEST_ROWS, SHARE_OF_FREE_MEMORY
 from interstellar.training.settings import TrainingSettings
 
 COPIES_OF_LOGITS = 4
@@ -141,8 +141,8 @@ class GroupStep:
         if self.settings.gradient_norm is not None:
             norms = torch.linalg.vector_norm(g, dim=1, keepdim=True)
             g.mul_(self.settings.gradient_norm / norms)
-        if self.settings.l2:
-            g.add_(p, alpha=self.settings.l2)
+        if self.settings.weight_decay:
+            g.add_(p, alpha=self.settings.weight_decay)
         m.lerp_(g, 1 - BETA_1)
         v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
         root = v.sqrt().div_(torch.sqrt(1 - BETA_2**t)).add_(EPSILON)

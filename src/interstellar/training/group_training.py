@@ -14,15 +14,14 @@ import torch
 from torch import Tensor
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.formula_writing import to_formula
+from interstellar.architecture.formula import to_formula
 from interstellar.errors import SettingsError
 from interstellar.model.network_group import GroupLayout, NetworkGroup
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
-from interstellar.training.captured_work import capture
-from interstellar.training.early_stopping import EarlyStopping
 from interstellar.training.group_step import GroupStep
-from interstellar.training.loop import Measure, torch_seed
-from interstellar.training.settings import Precision, Selection, TrainingSettings
+from interstellar.training.loop import EarlyStopping, Measure, torch_seed
+from interstellar.training.ready_step import capture
+from interstellar.training.settings import Metric, Precision, TrainingSettings
 
 MOST_LOGITS = 2**23
 """Of one network in one step; with more, it fills a device by itself."""
@@ -41,11 +40,11 @@ class GroupMember:
 
     architecture: Architecture
     score: float | None
-    """The best value of the selection metric; None where training failed before any."""
+    """The best value of the metric; None where training failed before any."""
     failure: str | None
     """Why training was given up, where it was."""
     curve: list[float]
-    """The selection metric at each validation."""
+    """The metric at each validation."""
     best_epoch: int
     n_epochs: int
     """Epochs after which it was still sound."""
@@ -227,7 +226,7 @@ class _GroupTraining:
         generator.manual_seed(torch_seed(self._seed, f"order of epoch {epoch}"))
         step.begin_epoch(
             torch.randperm(len(step.paths), generator=generator, device=device),
-            settings.learning_rate * settings.decay ** (epoch - 1),
+            settings.learning_rate * settings.lr_decay ** (epoch - 1),
             torch_seed(self._seed, f"dropout of epoch {epoch}"),
         )
         for _ in range(step.n_steps):
@@ -265,7 +264,7 @@ class _GroupTraining:
                 continue
             snapshot.layout.show(member.network, vector)
             valid = dict(self._measure(member.network))
-            member.observe(snapshot.epoch, select(valid, self._settings.selection), valid)
+            member.observe(snapshot.epoch, select(valid, self._settings.metric), valid)
             asked = self._should_stop is not None and self._should_stop(number, member.curve)
             member.is_over = asked or member.stopping.is_over
         return snapshot.epoch, sum(not member.is_over for member in self._members)
@@ -293,11 +292,11 @@ class _GroupTraining:
         )
 
 
-def select(valid: dict[str, float], selection: Selection) -> float:
+def select(valid: dict[str, float], metric: Metric) -> float:
     """Return the metric that decides."""
-    if selection not in valid:
+    if metric not in valid:
         raise SettingsError(
-            f"selection is {selection}, but on this data there are {', '.join(valid)} only. "
+            f"metric is {metric}, but on this data there are {', '.join(valid)} only. "
             "Choose one of them."
         )
-    return valid[selection]
+    return valid[metric]

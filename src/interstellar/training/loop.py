@@ -3,18 +3,17 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, final
 
 import torch
 from torch import Tensor
 
-from interstellar.architecture.formula_writing import to_formula
+from interstellar.architecture.formula import to_formula
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.randomness import derive_key
-from interstellar.training.early_stopping import EarlyStopping
-from interstellar.training.flat_parameters import FlatParameters
+from interstellar.training.adam import FlatParameters
 from interstellar.training.ready_step import ready_step
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import StepPlan
@@ -25,7 +24,7 @@ Measure: TypeAlias = Callable[[PathNetwork], Mapping[str, float]]
 Snapshot: TypeAlias = dict[str, Tensor]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EpochReport:
     """What is known of one epoch."""
 
@@ -40,7 +39,7 @@ class EpochReport:
     step_ms: float
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far training has come; JSON-able."""
 
@@ -52,12 +51,10 @@ class Progress:
     reports: list[EpochReport] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Progress":
-        """Return what `as_dict` wrote."""
         reports = [EpochReport(**report) for report in values["reports"]]
         return cls(**{**values, "reports": reports})
 
@@ -72,16 +69,54 @@ class Progress:
         return sum(r.train_seconds + r.valid_seconds for r in self.reports)
 
 
+@final
+class EarlyStopping:
+    """Remembers the best score and how long ago it was."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.best_score: float | None = None
+        self.best_epoch = 0
+        self.n_without_gain = 0
+
+    def observe(self, epoch: int, score: float) -> bool:
+        """Take the score of an epoch; return whether none before it was better.
+
+        Of equal scores the later epoch is the best: where a small validation split is solved
+        early, the network still learns. Patience asks for a real gain.
+        """
+        is_gain = self.best_score is None or score > self.best_score
+        self.n_without_gain = 0 if is_gain else self.n_without_gain + 1
+        is_best = is_gain or score == self.best_score
+        if is_best:
+            self.best_score, self.best_epoch = score, epoch
+        return is_best
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the patience is used up."""
+        return 0 < self.patience <= self.n_without_gain
+
+
 class Observer(Protocol):
     """Is told how training goes; may raise to stop it."""
 
     def on_step(self, n_done: int, n_steps: int) -> None:
         """Take note of a step: done on the CPU, handed to the device on CUDA."""
-        ...
 
     def on_epoch(self, report: EpochReport, training: "Training") -> None:
         """Take note of an epoch, after which `training.saved_tensors` are up to date."""
-        ...
+
+
+@final
+class SilentObserver:
+    """Takes no note of anything."""
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        pass
+
+    def on_epoch(self, report: EpochReport, training: "Training") -> None:
+        pass
 
 
 @final
@@ -130,22 +165,20 @@ class Training:
         loss = self._train_epoch(epoch, observer)
         trained = time.perf_counter()
         is_last = epoch >= self.settings.max_epochs
-        valid = None
-        is_best = False
+        valid, is_best = None, False
         if is_last or epoch % self.settings.validate_every == 0:
             valid = dict(self._measure(self.network))
             is_best = self._stopping.observe(epoch, self._select(valid))
         if is_best:
             self._best = self._parameters.snapshot()
-        train_seconds = trained - started
         report = EpochReport(
             epoch=epoch,
             loss=loss,
             valid=valid,
             is_best=is_best,
-            train_seconds=train_seconds,
+            train_seconds=trained - started,
             valid_seconds=time.perf_counter() - trained,
-            step_ms=1000 * train_seconds / self._step.n_steps,
+            step_ms=1000 * (trained - started) / self._step.n_steps,
         )
         self._note(report, is_over=is_last or self._stopping.is_over)
         return report
@@ -167,7 +200,7 @@ class Training:
         self._best = self._parameters.snapshot()
 
     def resume(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
-        """Go on from what `saved_tensors` and `progress` were."""
+        """Go on from what `saved_tensors` and `progress` were; more epochs may be wanted now."""
         for name, tensor in self._step.state_tensors().items():
             tensor.copy_(tensors[name])
         self._at_epoch = self._clone_state()
@@ -175,50 +208,47 @@ class Training:
             name: tensors[f"best.{name}"].to(view.device)
             for name, view in self._parameters.views.items()
         }
-        self.progress = progress
         self._stopping.best_score = progress.best_score
         self._stopping.best_epoch = progress.best_epoch
         self._stopping.n_without_gain = progress.n_without_gain
-        if progress.is_over:
+        is_over = progress.n_epochs >= self.settings.max_epochs or self._stopping.is_over
+        self.progress = replace(progress, is_over=is_over)
+        if is_over:
             self._parameters.restore(self._best)
 
     def _train_epoch(self, epoch: int, observer: Observer) -> float:
-        step = self._step
-        device = step.paths.device
-        generator = torch.Generator(device)
-        generator.manual_seed(torch_seed(self.seed, f"order of epoch {epoch}"))
+        step, device = self._step, self._step.paths.device
+        order_seed = torch_seed(self.seed, f"order of epoch {epoch}")
+        generator = torch.Generator(device).manual_seed(order_seed)
         step.begin_epoch(
             torch.randperm(len(step.paths), generator=generator, device=device),
-            self.settings.learning_rate * self.settings.decay ** (epoch - 1),
+            self.settings.learning_rate * self.settings.lr_decay ** (epoch - 1),
             torch_seed(self.seed, f"dropout of epoch {epoch}"),
         )
         for n_done in range(1, step.n_steps + 1):
             self._compute()
             observer.on_step(n_done, step.n_steps)
         loss = step.loss_sum.item() / step.n_steps  # waits for the device
-        is_finite = bool(torch.isfinite(self._parameters.values).all())
-        self._refuse_bad_loss(epoch, int(step.bad_step) or (0 if is_finite else step.n_steps))
-        return loss
-
-    def _refuse_bad_loss(self, epoch: int, bad_step: int) -> None:
-        if bad_step:
-            for name, tensor in self._step.state_tensors().items():
+        bad_step = int(step.bad_step)
+        if bad_step or not bool(torch.isfinite(self._parameters.values).all()):
+            for name, tensor in step.state_tensors().items():
                 tensor.copy_(self._at_epoch[name])
             raise TrainingError(
-                f"the loss was not a finite number at step {bad_step} of epoch {epoch} "
-                f"({to_formula(self.network.cell.architecture)}). The weights before it are kept. "
-                f"Lower the learning rate ({self.settings.learning_rate:g}) or the dimension "
-                f"({self.settings.dim}), or choose an architecture with fewer products."
+                f"the loss was not a finite number at step {bad_step or step.n_steps} of epoch "
+                f"{epoch} ({to_formula(self.network.cell.architecture)}). The weights before it "
+                f"are kept. Lower the learning rate ({self.settings.learning_rate:g}) or the "
+                f"dimension ({self.settings.dim}), or choose an architecture with fewer products."
             )
+        return loss
 
     def _select(self, valid: Mapping[str, float]) -> float:
-        selection = self.settings.selection
-        if selection not in valid:
+        metric = self.settings.metric
+        if metric not in valid:
             raise SettingsError(
-                f"selection is {selection}, but on this data there are {', '.join(valid)} only. "
+                f"metric is {metric}, but on this data there are {', '.join(valid)} only. "
                 "Choose one of them."
             )
-        return valid[selection]
+        return valid[metric]
 
     def _note(self, report: EpochReport, *, is_over: bool) -> None:
         state = self._clone_state()

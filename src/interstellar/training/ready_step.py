@@ -1,18 +1,22 @@
-"""A training step that fits into the memory, ready to be taken: captured on CUDA."""
+"""A training step that fits into the memory, ready to be taken.
 
-from collections.abc import Callable
+On CUDA it is captured as a graph, in a second: nothing is compiled.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from interstellar.device import is_out_of_memory
-from interstellar.errors import SettingsError
+from interstellar.device import is_out_of_memory, mixed_products
+from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
-from interstellar.training.flat_parameters import FlatParameters
-from interstellar.training.graph_capture import CapturedStep, keeping_state
-from interstellar.training.memory import first_plan, smaller_plan
+from interstellar.model.softmax_loss import LossPlan
+from interstellar.training.adam import FlatParameters
 from interstellar.training.settings import Precision, TrainingSettings
-from interstellar.training.step import TrainingStep
+from interstellar.training.step import StepPlan, TrainingStep
 
 
 def ready_step(
@@ -40,11 +44,19 @@ def ready_step(
 
 def try_plan(step: TrainingStep) -> tuple[TrainingStep, Callable[[], None]]:
     """Return a step that was tried once, and the function that does it."""
-    if step.paths.device.type == "cuda":
-        return step, CapturedStep(step).compute
-    with keeping_state(step):
-        step.compute()
-    return step, step.compute
+    kept, device = tuple(step.state_tensors().values()), step.paths.device
+    if device.type != "cuda":
+        with keeping(kept):
+            step.compute()
+        return step, step.compute
+    with mixed_products() if step.plan.loss.is_mixed else nullcontext():
+        return step, capture(
+            step.compute,
+            device,
+            kept=kept,
+            generator=step.generator,
+            prepare=step.n_done.zero_,  # so that there is a batch for each step
+        )
 
 
 def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
@@ -55,3 +67,91 @@ def uses_mixed_precision(precision: Precision, device: torch.device) -> bool:
             "Choose auto or float32, or train on a GPU."
         )
     return device.type == "cuda" and precision is not Precision.FLOAT32
+
+
+CPU_CHUNK_NUMBERS = 2**22
+"""Logits computed together on the CPU: 16 MiB, about what stays in the caches."""
+SHARE_OF_FREE_MEMORY = 0.25
+FEWEST_ROWS = 32
+
+
+def first_plan(n_rows: int, n_entities: int, device: torch.device, *, is_mixed: bool) -> StepPlan:
+    """Return the plan that is tried first."""
+    if device.type == "cuda":
+        free_bytes, _ = torch.cuda.mem_get_info(device)
+        most_numbers = int(free_bytes * SHARE_OF_FREE_MEMORY) // (2 if is_mixed else 4)
+    else:
+        most_numbers = CPU_CHUNK_NUMBERS
+    chunk_rows = max(FEWEST_ROWS, min(n_rows, most_numbers // n_entities))
+    return StepPlan(LossPlan(chunk_rows=chunk_rows, is_mixed=is_mixed))
+
+
+def smaller_plan(plan: StepPlan, *, can_split: bool) -> StepPlan:
+    """Return a plan that needs less memory and gives the same result.
+
+    First the rows of logits that exist together are halved, then the batch is computed in
+    parts; batch normalisation forbids the latter, because its statistics are those of a batch.
+    """
+    if plan.loss.chunk_rows > FEWEST_ROWS:
+        smaller = max(FEWEST_ROWS, plan.loss.chunk_rows // 2)
+        return replace(plan, loss=replace(plan.loss, chunk_rows=smaller))
+    if can_split and plan.n_parts < 64:
+        return replace(plan, n_parts=2 * plan.n_parts)
+    raise TrainingError(
+        "the memory of this device does not hold one training step, even in small parts. "
+        "Lower the dimension or the batch size, or train on another device."
+    )
+
+
+N_WARM_UP = 3
+"""Rounds of work before capturing, so that libraries have made their choices and buffers."""
+
+
+def capture(
+    work: Callable[[], None],
+    device: torch.device,
+    *,
+    kept: Sequence[Tensor],
+    generator: torch.Generator | None = None,
+    prepare: Callable[[], object] | None = None,
+) -> Callable[[], None]:
+    """Return a function that does the work with a single launch; on the CPU the work itself.
+
+    The work reads and writes tensors that stay where they are, and hands nothing to the host.
+
+    Args:
+        work: Is done a few times to warm up, and captured.
+        device: Where its tensors are.
+        kept: Tensors that the work changes, and that shall be afterwards as they were before.
+        generator: From which the work draws, if it does.
+        prepare: Called each time before the work is done to warm up; not captured.
+    """
+    if device.type != "cuda":
+        return work
+    graph = torch.cuda.CUDAGraph()
+    if generator is not None:
+        graph.register_generator_state(generator)
+    stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    with keeping(kept):
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(N_WARM_UP):
+                if prepare is not None:
+                    prepare()
+                work()
+        torch.cuda.current_stream().wait_stream(stream)
+        with torch.cuda.graph(graph, stream=stream):
+            work()
+    return graph.replay
+
+
+@contextmanager
+def keeping(tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Undo whatever is done to tensors inside."""
+    copies = [tensor.detach().clone() for tensor in tensors]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, copy in zip(tensors, copies, strict=True):
+                tensor.copy_(copy)

@@ -1,18 +1,24 @@
 """What the training of one network can be told."""
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
+from interstellar.words import choose
 
 MAX_DIM = 2**16
 MAX_COUNT = 2**31 - 1
+FORMER_NAMES = {"l2": "weight_decay", "decay": "lr_decay", "selection": "metric"}
+"""What settings were called in version 0.1."""
+_FIELDS = {"epochs": "max_epochs", "negatives": "n_negatives"}
+_MOST = 1e6
+"""Rates and norms above are no use to anybody, and some are too large for float32."""
 
 
-class Selection(StrEnum):
+class Metric(StrEnum):
     """The metric on the validation split that decides which epoch is the best."""
 
     HITS_AT_1 = "hits@1"
@@ -41,7 +47,7 @@ class TrainingSettings:
     """Paths in a step of the optimizer."""
     learning_rate: float
     """Of Adam, in the first epoch."""
-    l2: float
+    weight_decay: float
     """Coupled weight decay, λ, at the scale of the published values.
 
     The authors' loss is N · Σ cross-entropy, N = batch size × path length (a broadcast in their
@@ -52,14 +58,14 @@ class TrainingSettings:
     """
     dropout: float
     """Share of the outputs v_t that is zeroed; the paper says inputs, its program has outputs."""
-    decay: float
+    lr_decay: float
     """The learning rate is multiplied by it after every epoch."""
     max_epochs: int
     validate_every: int
     """Epochs from one validation to the next."""
     patience: int
     """Validations in a row without gain after which training stops; 0: it never stops early."""
-    selection: Selection
+    metric: Metric
     gradient_norm: float | None
     """The gradient of all parameters together is scaled to this norm; None: it is left alone.
 
@@ -78,84 +84,77 @@ class TrainingSettings:
                 f"dim is {self.dim!r}, but it must be an even number from 2 to {MAX_DIM}, because "
                 "⊗ takes halves as real and imaginary. The paper has 64 and 256."
             )
-        _check_counts(self)
-        _check_rates(self)
+        _check_numbers(self)
         _check_choices(self)
 
 
 class SettingsChanges(TypedDict, total=False):
-    """The settings that `with_changes` can change; None: as it was."""
+    """The settings that can be changed one by one, each with its help; None: as it was."""
 
-    dim: int | None
-    batch_size: int | None
-    learning_rate: float | None
-    l2: float | None
-    dropout: float | None
-    decay: float | None
-    max_epochs: int | None
-    validate_every: int | None
-    patience: int | None
-    selection: Selection | None
-    gradient_norm: float | None
-    precision: Precision | None
-    n_negatives: int | None
-    walk: WalkSettings | None
+    dim: Annotated[int | None, "Numbers in an embedding."]
+    batch_size: Annotated[int | None, "Paths in a step of the optimizer."]
+    learning_rate: Annotated[float | None, "Of Adam, in the first epoch."]
+    lr_decay: Annotated[float | None, "The rate is multiplied by this after every epoch."]
+    weight_decay: Annotated[float | None, "Coupled weight decay, at the paper's scale."]
+    dropout: Annotated[float | None, "Share of the outputs that is zeroed."]
+    epochs: Annotated[int | None, "Train this many epochs at most."]
+    patience: Annotated[int | None, "Stop after this many validations without gain; 0: never."]
+    metric: Annotated[str | None, "What decides on validation: hits@1, mrr or auc_pr."]
+    precision: Annotated[str | None, "auto, float32 or mixed."]
+    negatives: Annotated[int | None, "Sample this many wrong answers a step; otherwise take all."]
 
 
 def with_changes(
     settings: TrainingSettings, **changes: Unpack[SettingsChanges]
 ) -> TrainingSettings:
-    """Return the settings with single values changed, for instance by flags.
+    """Return the settings with single values changed; None leaves a value as it is."""
+    given: dict[str, Any] = {
+        _FIELDS.get(name, name): value.item() if hasattr(value, "item") else value
+        for name, value in changes.items()
+        if value is not None
+    }
+    for name, kind in (("metric", Metric), ("precision", Precision)):
+        if name in given:
+            given[name] = choose(name, given[name], kind)
+    return replace(settings, **given)
 
-    None leaves a value as it is, so that flags that were not given can be passed on; to set
-    `gradient_norm` or `n_negatives` to None, use `dataclasses.replace`.
-    """
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(settings, **given)  # type: ignore[arg-type]  # the TypedDict has their types
+
+_COUNTS = (
+    ("batch_size", 1, "The paper has 512 to 2048."),
+    ("max_epochs", 1, "The paper has 40 (alignment) and 50."),
+    ("validate_every", 1, "1 validates after every epoch."),
+    ("patience", 0, "0 never stops early."),
+    ("n_negatives", 1, "None takes all entities."),
+)
+_AT_MOST = f"at most {_MOST:,.0f}"
+_RATES: tuple[tuple[str, Callable[[float], bool], str, str], ...] = (
+    ("learning_rate", lambda r: 0 < r <= _MOST, f"above 0 and {_AT_MOST}", "Paper: 3e-5 to 4e-3."),
+    ("weight_decay", lambda decay: 0 <= decay <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
+    ("dropout", lambda share: 0 <= share < 1, "from 0 to under 1", "0 turns it off."),
+    ("lr_decay", lambda decay: 0 < decay <= 1, "above 0 and at most 1", "1 keeps the rate."),
+    ("gradient_norm", lambda n: 0 < n <= _MOST, f"above 0 and {_AT_MOST}", "None: left alone."),
+)
+_OPTIONAL = ("n_negatives", "gradient_norm")
 
 
-def _check_counts(settings: TrainingSettings) -> None:
-    counts = (
-        ("batch_size", settings.batch_size, 1, "The paper has 512 to 2048."),
-        ("max_epochs", settings.max_epochs, 1, "The paper has 40 (alignment) and 50."),
-        ("validate_every", settings.validate_every, 1, "1 validates after every epoch."),
-        ("patience", settings.patience, 0, "0 never stops early."),
-        ("n_negatives", settings.n_negatives, 1, "None takes all entities."),
-    )
-    for name, value, least, advice in counts:
-        if name == "n_negatives" and value is None:
-            continue
-        if type(value) is not int or not least <= value <= MAX_COUNT:
+def _check_numbers(settings: TrainingSettings) -> None:
+    for name, least, advice in _COUNTS:
+        value = getattr(settings, name)
+        is_whole = type(value) is int and least <= value <= MAX_COUNT
+        if not is_whole and not (value is None and name in _OPTIONAL):
             raise SettingsError(
                 f"{name} is {value!r}, but it must be a whole number from {least} up. {advice}"
             )
-
-
-def _check_rates(settings: TrainingSettings) -> None:
-    rate, l2, dropout, decay = (
-        settings.learning_rate,
-        settings.l2,
-        settings.dropout,
-        settings.decay,
-    )
-    norm = 1.0 if settings.gradient_norm is None else settings.gradient_norm
-    rates = (
-        ("learning_rate", rate, 0 < rate < math.inf, "above 0", "The paper has 3e-5 to 4e-3."),
-        ("l2", l2, 0 <= l2 < math.inf, "0 or more", "0 turns weight decay off."),
-        ("dropout", dropout, 0 <= dropout < 1, "from 0 to under 1", "0 turns it off."),
-        ("decay", decay, 0 < decay <= 1, "above 0 and at most 1", "1 keeps the learning rate."),
-        ("gradient_norm", norm, 0 < norm < math.inf, "above 0", "None leaves the gradient alone."),
-    )
-    for name, value, is_good, rule, advice in rates:
-        if not is_good:  # NaN compares as false, so it is caught too
+    for name, is_good, rule, advice in _RATES:
+        value = getattr(settings, name)
+        is_number = type(value) in (int, float) and is_good(value)  # NaN is not good either
+        if not is_number and not (value is None and name in _OPTIONAL):
             raise SettingsError(f"{name} is {value!r}, but it must be a number {rule}. {advice}")
 
 
 def _check_choices(settings: TrainingSettings) -> None:
-    for name, value, kind in (
-        ("selection", settings.selection, Selection),
-        ("precision", settings.precision, Precision),
-    ):
+    for name, kind in (("metric", Metric), ("precision", Precision)):
+        value = getattr(settings, name)
         if not isinstance(value, kind):
             raise SettingsError(
                 f"{name} is {value!r}, but it must be a {kind.__name__}: {', '.join(kind)}. "

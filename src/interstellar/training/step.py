@@ -12,10 +12,8 @@ import torch
 from torch import Tensor
 
 from interstellar.model.path_network import PathNetwork
-from interstellar.model.sampled_softmax import sampled_softmax_loss
-from interstellar.model.softmax_loss import LossPlan, softmax_loss
-from interstellar.training.adam import Adam
-from interstellar.training.flat_parameters import FlatParameters
+from interstellar.model.softmax_loss import LossPlan, sampled_softmax_loss, softmax_loss
+from interstellar.training.adam import Adam, FlatParameters
 from interstellar.training.settings import TrainingSettings
 
 
@@ -59,7 +57,7 @@ class TrainingStep:
         """The first step of the epoch whose loss was not finite, counted from 1; 0 for none."""
         self.adam = Adam(
             parameters,
-            l2=settings.l2,
+            weight_decay=settings.weight_decay,
             max_norm=network.form.max_norm,
             row_length=network.size.dim,
         )
@@ -107,19 +105,17 @@ class TrainingStep:
         """Add the gradients of some paths; return the cross-entropy of each row."""
         v = self.network.outputs(subjects, relations, self.generator)
         table, true = self.network.entity_table(), objects.reshape(-1)
-        if self.settings.n_negatives is None:
+        n_negatives = self.settings.n_negatives
+        if n_negatives is None:
             losses, gradient = softmax_loss(v, table, true, self.plan.loss, is_first=is_first)
         else:
-            negatives = self.draw_negatives(table.n_entities, self.settings.n_negatives)
+            negatives = torch.randint(
+                table.n_entities, (n_negatives,), generator=self.generator, device=v.device
+            )
             losses, gradient = sampled_softmax_loss(v, table, true, negatives, is_first=is_first)
         if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
             v.backward(gradient)  # type: ignore[no-untyped-call]
         return losses
-
-    def draw_negatives(self, n_entities: int, n_negatives: int) -> Tensor:
-        """Return ids of entities drawn uniformly."""
-        device = self.paths.device
-        return torch.randint(n_entities, (n_negatives,), generator=self.generator, device=device)
 
     def account(self, losses: Tensor) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad.

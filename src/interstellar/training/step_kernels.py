@@ -1,7 +1,7 @@
-"""The small change of a training step on CUDA, as three Triton kernels in place of thirty.
+"""Adam, and the small change of a training step, on CUDA: four Triton kernels in place of thirty.
 
-Each of the operations replaced takes a microsecond or two; in a step of one millisecond they
-add up.
+Each of the small operations replaced takes a microsecond or two; in a step of one millisecond
+they add up. Adam reads every number of parameters, moments and gradient once.
 """
 
 from typing import TYPE_CHECKING
@@ -12,11 +12,14 @@ import triton.language as tl
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from interstellar.training.adam import Adam
     from interstellar.training.step import TrainingStep
 
 BLOCK = 1024
 SQUARES_BLOCK = 4096
 N_SUMS = 1024
+NUMBERS_AT_ONCE = 2048
+FLAT_ROW = 1024
 
 
 def gather_batch(step: "TrainingStep") -> tuple[Tensor, Tensor, Tensor]:
@@ -27,18 +30,9 @@ def gather_batch(step: "TrainingStep") -> tuple[Tensor, Tensor, Tensor]:
         torch.empty(shape, dtype=torch.int32, device=step.paths.device) for _ in range(3)
     )
     n_numbers = subjects.numel()
-    _gather[(-(-n_numbers // BLOCK),)](
-        step.paths,
-        step.order,
-        step.n_done,
-        subjects,
-        relations,
-        objects,
-        step.batch_size,
-        n_columns,
-        n_numbers,
-        BLOCK=BLOCK,
-    )
+    ids, sizes = (subjects, relations, objects), (step.batch_size, n_columns, n_numbers)
+    grid = (-(-n_numbers // BLOCK),)
+    _gather[grid](step.paths, step.order, step.n_done, *ids, *sizes, BLOCK=BLOCK)
     return subjects, relations, objects
 
 
@@ -54,17 +48,10 @@ def account(step: "TrainingStep", losses: Tensor) -> tuple[Tensor, Tensor]:
         _sum_squares[(N_SUMS,)](
             gradients, squares, len(gradients), BLOCK=SQUARES_BLOCK, N_PROGRAMS=N_SUMS
         )
+    counts = (step.loss_sum, step.n_done, step.bad_step, step.adam.n_updates)
     _account[(1,)](
-        losses,
-        squares,
-        step.loss_sum,
-        step.n_done,
-        step.bad_step,
-        step.adam.n_updates,
-        factor,
-        is_bad,
-        len(losses),
-        gradient_norm or 0.0,
+        *(losses, squares, *counts, factor, is_bad),
+        *(len(losses), gradient_norm or 0.0),
         HAS_NORM=gradient_norm is not None,
         N_SUMS=N_SUMS,
         BLOCK=BLOCK,
@@ -144,3 +131,81 @@ def _account(  # type: ignore[no-untyped-def]
         tl.store(factor, gradient_norm / norm)
     else:
         tl.store(factor, n_rows * 1.0)
+
+
+def update_(adam: "Adam", factor: Tensor, is_bad: Tensor) -> None:
+    """Do what `Adam.update` says, on CUDA."""
+    n_entity_numbers = adam.parameters.n_entity_numbers
+    _launch(adam, factor, is_bad, slice(0, n_entity_numbers), adam.row_length, adam.max_norm)
+    # The loss sets the gradient of the entities anew, so only that of the rest is cleared.
+    _launch(adam, factor, is_bad, slice(n_entity_numbers, None), FLAT_ROW, None)
+
+
+def _launch(
+    adam: "Adam",
+    factor: Tensor,
+    is_bad: Tensor,
+    part: slice,
+    row_length: int,
+    max_norm: float | None,
+) -> None:
+    """Update one part of the vector, row by row."""
+    values = adam.parameters.values[part]
+    n_rows = -(-len(values) // row_length)
+    block = triton.next_power_of_2(row_length)
+    rows_at_once = max(1, NUMBERS_AT_ONCE // block)
+    numbers = (values, adam.parameters.gradients[part], adam.m[part], adam.v[part])
+    _adam[(-(-n_rows // rows_at_once),)](
+        *(*numbers, factor, is_bad, adam.learning_rate, adam.n_updates),
+        *(len(values), row_length, adam.weight_decay, max_norm or 0.0),
+        HAS_MAX_NORM=max_norm is not None,
+        IS_CLEARED=part.start != 0,
+        ROWS=rows_at_once,
+        BLOCK=block,
+        num_warps=8,
+    )
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _adam(  # type: ignore[no-untyped-def]
+    values,
+    gradients,
+    m_moments,
+    v_moments,
+    factor,
+    is_bad,
+    learning_rate,
+    n_updates,
+    n_numbers,
+    row_length,
+    weight_decay,
+    max_norm,
+    HAS_MAX_NORM: tl.constexpr,
+    IS_CLEARED: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.arange(0, BLOCK)
+    places = rows[:, None].to(tl.int64) * row_length + columns[None, :]
+    mask = (columns[None, :] < row_length) & (places < n_numbers)
+    t = tl.load(n_updates)
+    rate = tl.load(learning_rate) / (1 - tl.exp(t * -0.10536051565782628))  # log 0.9
+    root_of_correction = tl.sqrt(1 - tl.exp(t * -0.0010005003335835344))  # log 0.999
+    p = tl.load(values + places, mask=mask, other=0.0)
+    g = tl.load(gradients + places, mask=mask, other=0.0)
+    m = tl.load(m_moments + places, mask=mask, other=0.0)
+    v = tl.load(v_moments + places, mask=mask, other=0.0)
+    g = g * tl.load(factor) + weight_decay * p
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g * g
+    p = p - rate * m / (tl.sqrt(v) / root_of_correction + 1e-8)
+    if HAS_MAX_NORM:
+        norms = tl.sqrt(tl.sum(p * p, axis=1))
+        p = p * tl.minimum(1.0, max_norm / norms)[:, None]
+    is_kept = mask & (tl.load(is_bad) == 0)
+    tl.store(values + places, p, mask=is_kept)
+    tl.store(m_moments + places, m, mask=is_kept)
+    tl.store(v_moments + places, v, mask=is_kept)
+    if IS_CLEARED:
+        tl.store(gradients + places, tl.zeros_like(g), mask=mask)

@@ -1,7 +1,5 @@
 """A trained network with the graph it learned: what predicts, aligns and is saved."""
 
-import logging
-import os
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -14,61 +12,51 @@ from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import read_architecture, to_formula
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
+from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
 from interstellar.evaluation.calibration import Reliability
 from interstellar.evaluation.similarity import Decoding
+from interstellar.inference.alignment import Alignment, read_alignment_settings
+from interstellar.inference.export import Exported, export_embeddings
+from interstellar.inference.iterated_alignment import IterationSettings, alignment_of, refuse_round
+from interstellar.inference.prediction import Answers, RunPredictor, build_predictor
+from interstellar.inference.query_file import FileOutcome, answer_file
+from interstellar.inference.whole_alignment import align
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import new_folder, refuse_taken
-from interstellar.tasks.answer_file import FileOutcome, answer_file
-from interstellar.tasks.embedding_export import Exported, export
+from interstellar.runs.grown_graph import Side
+from interstellar.runs.run import Result
+from interstellar.runs.trained_run import TrainedRun, measure_run_reliability, open_run
+from interstellar.runs.update_run import plan_update, update_run
 from interstellar.tasks.entity_alignment import EntityAlignment
-from interstellar.tasks.grown_graph import Side
-from interstellar.tasks.iterated_alignment import alignment_of, refuse_round
 from interstellar.tasks.link_prediction import LinkPrediction
-from interstellar.tasks.run_calibration import measure_run_reliability
-from interstellar.tasks.run_prediction import Prediction, RunPredictor, build_predictor
 from interstellar.tasks.splits import Split
-from interstellar.tasks.trained_run import TrainedRun, open_run
-from interstellar.tasks.training_run import Result
-from interstellar.tasks.update_run import plan_update
-from interstellar.tasks.whole_alignment import align
-from interstellar.workflow.alignment import Alignment, read_alignment_settings
-from interstellar.workflow.audience import find_audience, tell
-from interstellar.workflow.iterating import train_in_rounds
-from interstellar.workflow.run_place import RunPlace, choose_place
-from interstellar.workflow.updating import train_update
-from interstellar.workflow.words import choose
-
-log = logging.getLogger(__name__)
-
-MANY_FOR_HUNGARIAN = 30_000
-"""So many entities take a minute or more; the time grows with the cube."""
-FEW_PAIRS = 20
-"""Of validation; a threshold chosen on fewer is a matter of luck."""
-
-NumberByName = dict[str, float | int]
+from interstellar.words import choose
+from interstellar.workflow.aligning import (
+    NumberByName,
+    compare_decodings,
+    tell_beforehand,
+    train_in_rounds,
+)
+from interstellar.workflow.progress import find_audience, tell, training_bar
+from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
 
 
 @final
 class Model:
-    """A finished run, opened. Made by `train`, `open` and `update`.
-
-    Args:
-        place: The folder of the run.
-        device: Where the network computes.
-    """
+    """A finished run, opened. Made by `train`, `open` and `update`."""
 
     def __init__(self, place: RunPlace, device: torch.device) -> None:
-        self.path = place.path
-        """The folder of the run."""
-        self.device = device
-        self._place = place
+        self.path, self.device = place.path, device
+        self._place = place  # a temporary folder lasts as long as it is held
 
     def __repr__(self) -> str:
         """Return what it is in one line."""
         formula = to_formula(canonical_form(self.architecture))
-        return f"<Model {formula} of {self.graph.name} in {self.path}>"
+        measured = self.metrics["test"] or self.metrics["valid"] or {}
+        mrr = f", mrr {measured['mrr']:.3f}" if "mrr" in measured else ""
+        return f"<Model {formula} of {self.graph.name}{mrr}, in {self.path}>"
 
     @cached_property
     def result(self) -> Result:
@@ -78,8 +66,7 @@ class Model:
     @property
     def metrics(self) -> dict[str, NumberByName | None]:
         """The metrics on `valid` and `test`; None where nothing was held out."""
-        metrics: dict[str, NumberByName | None] = self.result["metrics"]
-        return metrics
+        return dict(self.result["metrics"])
 
     @property
     def graph(self) -> AnyGraph:
@@ -110,13 +97,13 @@ class Model:
         k: int = 10,
         with_known: bool = False,
         explain: bool = False,
-    ) -> list[Prediction]:
+    ) -> Answers:
         """Return the entities that most likely complete a triplet, the most likely first.
 
         Args:
             subject: Ask for objects of this entity.
-            relation: The relation that is asked for.
-            object: Ask for subjects of this entity; one of both ends is given.
+            relation: Which one is asked for.
+            object: Ask for subjects of this entity; give this or `subject`.
             k: How many answers.
             with_known: Do not leave out what the graph says already.
             explain: Also find the paths that speak for each answer.
@@ -132,11 +119,12 @@ class Model:
 
     def predict_file(
         self,
-        queries: str | os.PathLike[str],
-        out: str | os.PathLike[str],
+        queries: StrPath,
+        out: StrPath,
         *,
         k: int = 10,
         with_known: bool = False,
+        overwrite: bool = False,
     ) -> FileOutcome:
         """Answer a file of queries into another, and return what could not be answered.
 
@@ -144,17 +132,18 @@ class Model:
             queries: Columns subject, relation and object, one end of each row empty or `?`.
             out: The answers: .tsv, .csv or .parquet.
             k: Answers to each query.
-            with_known: Do not leave out what the graph says already.
+            with_known: As of `predict`.
+            overwrite: Replace `out` where it exists.
         """
         refuse_taken(Path(out), (queries, *self.trained.experiment.sources))
-        predictor = self.predictor
         return answer_file(
-            predictor.predictor,
-            predictor.graph,
+            self.predictor.predictor,
+            self.predictor.graph,
             Path(queries),
             Path(out),
             k=k,
             with_known=with_known,
+            overwrite=overwrite,
         )
 
     def evaluate(
@@ -186,22 +175,7 @@ class Model:
         """
         choose("split", split, Split)
         alignment_of(self.trained, self.path)
-        return {
-            decoding.value: {
-                candidates.value: self._evaluate_if_it_fits(split, decoding, candidates)
-                for candidates in Candidates
-            }
-            for decoding in Decoding
-        }
-
-    def _evaluate_if_it_fits(
-        self, split: str, decoding: Decoding, candidates: Candidates
-    ) -> NumberByName | None:
-        try:
-            return self.evaluate(split=split, decode=decoding, candidates=candidates)
-        except SettingsError as error:
-            log.warning("%s with %s candidates was left out: %s", decoding, candidates, error)
-            return None
+        return compare_decodings(lambda d, c: self.evaluate(split=split, decode=d, candidates=c))
 
     def evaluate_calibration(self, *, split: str = "test") -> Reliability:
         """Return how far the probabilities of predicted links can be taken at their word."""
@@ -221,7 +195,7 @@ class Model:
         top_k: int | None = None,
         one_to_one: bool = False,
         threshold: str | float = "auto",
-        direction: str = "first",
+        direction: str = "source",
         iterate: int | None = None,
         epochs: int | None = None,
         seed: int = 0,
@@ -235,7 +209,7 @@ class Model:
             one_to_one: Give no entity two partners.
             threshold: Pairs below it are left out; auto has the highest F1 on validation, none
                 leaves out nothing.
-            direction: Whose entities look for partners: first, second, or both, who must agree.
+            direction: Whose entities look for partners: source, target, or both, who must agree.
             iterate: First train on in up to so many rounds, pairs found added as seeds; kept in
                 the folder of the run, where the same call again goes on.
             epochs: Of a round, at most.
@@ -247,30 +221,19 @@ class Model:
         )
         if epochs is not None and iterate is None:
             raise SettingsError(
-                f"epochs={epochs} is for the rounds of `iterate`, and none are asked for. "
-                "Give iterate too, or leave epochs out."
+                f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
+                "Give `iterate` too, or leave `epochs` out."
             )
         refuse_round(self.path)
-        task = alignment_of(self.trained, self.path)
         audience = find_audience(is_wanted=progress)
-        if settings.threshold is None and len(task.graph.valid) < FEW_PAIRS:
-            tell(audience, describe_few_pairs(len(task.graph.valid)))
-        n_largest = max(len(task.graph.first.entities), len(task.graph.second.entities))
-        if settings.decoding is Decoding.HUNGARIAN and n_largest > MANY_FOR_HUNGARIAN:
-            tell(audience, describe_slow_matching(n_largest))
+        task = alignment_of(self.trained, self.path)
+        tell_beforehand(task.graph, settings, audience)
         iterated = None
         if iterate is not None:
-            iterated = train_in_rounds(
-                self.path,
-                iterate,
-                epochs=epochs,
-                metric=self.trained.experiment.settings.selection,
-                device=self.device,
-                audience=audience,
-            )
-        trained = self.trained if iterated is None else iterated.trained
-        first, second = task.tables(trained.network.subjects)
-        whole = align(task.graph, first, second, settings, seed=seed)
+            rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
+            iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
+        run = self.trained if iterated is None else iterated.trained
+        whole = align(task.graph, *task.tables(run.network.subjects), settings, seed=seed)
         return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
     def update(
@@ -278,10 +241,10 @@ class Model:
         more: Source,
         *,
         graph: str | None = None,
-        pairs: str | os.PathLike[str] | None = None,
+        pairs: StrPath | None = None,
         epochs: int | None = None,
         learning_rate: float | None = None,
-        out: str | os.PathLike[str] | None = None,
+        out: StrPath | None = None,
         resume: bool = False,
         progress: bool = True,
     ) -> "Model":
@@ -300,33 +263,43 @@ class Model:
         place = choose_place(out, is_resumed=resume)
         if not resume:
             refuse_existing(place.path)
-        side = None if graph is None else choose("graph", graph, Side)
-        known = None if pairs is None else Path(pairs)
         planned = plan_update(
-            self.path, more, side=side, pairs=known, epochs=epochs, learning_rate=learning_rate
+            self.path,
+            more,
+            side=None if graph is None else choose("graph", graph, Side),
+            pairs=None if pairs is None else Path(pairs),
+            epochs=epochs,
+            learning_rate=learning_rate,
         )
-        train_update(
-            planned,
-            place.path,
-            device=self.device,
-            is_resumed=resume,
-            audience=find_audience(is_wanted=progress),
-        )
+        audience = find_audience(is_wanted=progress)
+        for note in planned.notes:
+            tell(audience, f"note: {note}")
+        settings = planned.experiment.settings
+        with training_bar(settings.max_epochs, settings.metric, audience) as observer:
+            update_run(planned, place.path, device=self.device, resume=resume, observer=observer)
         return Model(place, self.device)
 
     def export(
-        self, path: str | os.PathLike[str], *, table: str | None = None, form: str | None = None
+        self,
+        path: StrPath,
+        *,
+        table: str | None = None,
+        format: str | None = None,
+        overwrite: bool = False,
     ) -> Exported:
         """Write the embeddings by name into one file.
 
         Args:
-            path: .parquet, .tsv, or .txt and .vec (word vectors).
+            path: .parquet, .tsv, .csv, or .txt and .vec (word vectors).
             table: subjects, objects, relations or all.
-            form: parquet, tsv or word2vec, where the file's ending does not say it.
+            format: parquet, tsv, csv or word2vec, where the ending of `path` does not say it.
+            overwrite: Replace the file where it exists.
         """
-        return export(self.trained, path, table=table, form=form)
+        return export_embeddings(
+            self.trained, Path(path), table=table, format=format, overwrite=overwrite
+        )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: StrPath) -> None:
         """Copy the folder of the run, whole or not at all; `open` reads it, anywhere."""
         target = Path(path)
         refuse_existing(target)
@@ -335,25 +308,33 @@ class Model:
 
     def to_pykeen(self) -> Any:
         """Return a PyKEEN `Model` that its evaluator and its predict functions work on."""
-        from interstellar.adapters.pykeen_model import to_pykeen  # noqa: PLC0415 (an extra)
+        from interstellar.adapters.pykeen import to_pykeen  # noqa: PLC0415 (an extra)
 
         return to_pykeen(self.trained)
 
 
-def describe_slow_matching(n: int) -> str:
-    """Say how long the Hungarian method may take, by what 15,000 entities took."""
-    minutes = (n / 15_000) ** 3 * 8.1 / 60
-    return (
-        f"note: Hungarian matching of {n:,} entities may take some {minutes:,.0f} minutes without "
-        "a word: its time grows with the cube. Sinkhorn (--decode sinkhorn) is usually as good and "
-        "takes seconds on a GPU."
-    )
+def open(  # noqa: A001 (ist.open)
+    path: StrPath, *, device: str | torch.device = "auto"
+) -> Model:
+    """Open the folder of a finished run: the `out` of a training, or what `Model.save` wrote.
+
+    Raises:
+        SettingsError: It is no run, one of a search, or not finished.
+        DataError: A file of it was cut or altered, or is of a newer version.
+    """
+    model = Model(RunPlace(Path(path)), find_device(str(device)))
+    assert model.trained is not None  # what cannot be opened is said now
+    return model
 
 
-def describe_few_pairs(n: int) -> str:
-    """Say what a threshold is worth that was chosen on few pairs."""
-    return (
-        f"note: the threshold is chosen on {n} validation {'pair' if n == 1 else 'pairs'} alone. "
-        "With so few, look at the scores and give one (--threshold 0.5), or keep all (--threshold "
-        "none)."
-    )
+def export(
+    run: Model | StrPath,
+    path: StrPath,
+    *,
+    table: str | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+) -> Exported:
+    """Write the embeddings of a model, or of the run in a folder, as `Model.export` does."""
+    model = run if isinstance(run, Model) else open(run, device="cpu")
+    return model.export(path, table=table, format=format, overwrite=overwrite)

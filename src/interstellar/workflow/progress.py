@@ -1,98 +1,280 @@
-"""What is shown while one network trains: epochs, loss, metric, and the time left."""
+"""What is shown while networks train and searches go on: to a terminal, a notebook, or as lines."""
 
-import math
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, final
 
-from interstellar.workflow.audience import Audience, NotebookText, report
+from interstellar.printable import printable
+from interstellar.training.loop import EpochReport, Observer, SilentObserver, Training
 
 if TYPE_CHECKING:
-    from interstellar.training.loop import EpochReport
+    from rich.table import Table
+
+    from interstellar.architecture.architecture import Architecture
+    from interstellar.searching.search_loop import OnChange, SearchLoop
+    from interstellar.searching.trial import Proposal, Trial
 
 LINE_SECONDS = 1.0
 """Lines of epochs that nobody watches are at least so far apart."""
+N_SHOWN = 5
+"""Trials in a table: so many of the best, and of those under way."""
 
-OnStep: TypeAlias = Callable[[int, int], None]
-OnEpoch: TypeAlias = Callable[["EpochReport"], None]
+
+class Audience(StrEnum):
+    """Who watches: where progress is shown, and so how."""
+
+    TERMINAL = "terminal"
+    """A bar or a table that is drawn anew, on standard error."""
+    NOTEBOOK = "notebook"
+    """One text below the cell that is replaced."""
+    LINES = "lines"
+    """A line for each event, on standard error."""
+    NOBODY = "nobody"
+
+
+def find_audience(*, is_wanted: bool = True) -> Audience:
+    """Return who watches this process; nobody unless progress is wanted."""
+    if not is_wanted:
+        return Audience.NOBODY
+    ipython = sys.modules.get("IPython")  # a notebook has imported it
+    if ipython is not None and hasattr(ipython.get_ipython(), "kernel"):
+        return Audience.NOTEBOOK
+    return Audience.TERMINAL if sys.stderr.isatty() else Audience.LINES
+
+
+def tell(audience: Audience, text: str) -> None:
+    """Write a line to standard error, safe to print whatever is in it, if anybody watches."""
+    if audience is not Audience.NOBODY:
+        sys.stderr.write(f"{printable(text)}\n")
+        sys.stderr.flush()
+
+
+@final
+class NotebookText:
+    """A text below a notebook's cell that can be replaced; without widgets, so it needs none."""
+
+    def __init__(self, text: str) -> None:
+        display: Any = import_module("IPython.display").display
+        self._handle = display({"text/plain": text}, raw=True, display_id=True)
+
+    def show(self, text: str) -> None:
+        """Replace the text."""
+        self._handle.update({"text/plain": text}, raw=True)
 
 
 @contextmanager
-def training_bar(
-    n_epochs: int, metric: str, audience: Audience
-) -> Iterator[tuple[OnStep, OnEpoch]]:
-    """Give functions that take steps and epochs and show how far training is."""
+def training_bar(n_epochs: int, metric: str, audience: Audience) -> Iterator[Observer]:
+    """Give an observer that shows how far training is."""
     match audience:
         case Audience.TERMINAL:
-            with _terminal_bar(n_epochs, metric) as functions:
-                yield functions
+            from rich import progress as bars  # noqa: PLC0415 (only terminals need it)
+            from rich.console import Console  # noqa: PLC0415
+
+            columns = bars.TextColumn("{task.description}"), bars.BarColumn()
+            console = Console(stderr=True)
+            with bars.Progress(
+                *columns, bars.TimeRemainingColumn(), console=console, transient=True
+            ) as progress:
+                yield _Bar(progress, n_epochs, metric)
         case Audience.NOTEBOOK:
-            yield _ignore_steps, _notebook_epochs(n_epochs, metric)
+            yield _EachEpoch(_show_in_notebook(n_epochs, metric))
         case Audience.LINES:
-            yield _ignore_steps, _LineNowAndThen(n_epochs, metric).show
+            yield _EachEpoch(_show_now_and_then(n_epochs, metric))
         case Audience.NOBODY:
-            yield _ignore_steps, lambda _epoch: None
+            yield SilentObserver()
+
+
+def describe_epoch(epoch: EpochReport, metric: str) -> str:
+    """Return one line on an epoch."""
+    score = f", {metric} {epoch.valid[metric]:.3f}" if epoch.valid else ""
+    best = " (best)" if epoch.is_best else ""
+    step = describe_step(epoch.step_ms)
+    return f"epoch {epoch.epoch}: loss {epoch.loss:.3f}{score}{best}, {step}"
+
+
+def describe_step(milliseconds: float) -> str:
+    """Return the time of a step as a person says it: `2.1 s a step`."""
+    if milliseconds >= 1000:
+        return f"{describe_seconds(milliseconds / 1000)} a step"
+    return f"{milliseconds:.3g} ms a step"
+
+
+def describe_seconds(seconds: float) -> str:
+    """Return a time as a person says it: `36.1 s`, `1,204 s`."""
+    return f"{seconds:.1f} s" if seconds < 1000 else f"{seconds:,.0f} s"
+
+
+@final
+class _Bar:
+    """A bar in a terminal, from the first step on."""
+
+    def __init__(self, progress: Any, n_epochs: int, metric: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task("training", total=n_epochs)
+        self._metric = metric
+        self._n_over = 0
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        self._progress.update(self._task, completed=self._n_over + n_done / n_steps)
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        del training
+        self._n_over = report.epoch
+        text = describe_epoch(report, self._metric)
+        self._progress.update(self._task, completed=self._n_over, description=text)
+
+
+@final
+class _EachEpoch:
+    """Shows epochs, and nothing of the steps between."""
+
+    def __init__(self, show: Callable[[EpochReport], None]) -> None:
+        self._show = show
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        pass
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        del training
+        self._show(report)
+
+
+def _show_in_notebook(n_epochs: int, metric: str) -> Callable[[EpochReport], None]:
+    text, started = NotebookText("training"), time.monotonic()
+
+    def show(report: EpochReport) -> None:
+        how_far = f"{report.epoch} of {n_epochs}, {time.monotonic() - started:.0f} s"
+        text.show(f"{describe_epoch(report, metric)}; {how_far}")
+
+    return show
+
+
+def _show_now_and_then(n_epochs: int, metric: str) -> Callable[[EpochReport], None]:
+    """Return what writes a line for the first epoch, the last, and others after a while."""
+    shown_at: float | None = None
+
+    def show(report: EpochReport) -> None:
+        nonlocal shown_at
+        now = time.monotonic()
+        if shown_at is None or now - shown_at >= LINE_SECONDS or report.epoch == n_epochs:
+            tell(Audience.LINES, describe_epoch(report, metric))
+            shown_at = now
+
+    return show
 
 
 @contextmanager
-def _terminal_bar(n_epochs: int, metric: str) -> Iterator[tuple[OnStep, OnEpoch]]:
-    from rich.console import Console  # noqa: PLC0415 (only terminals need it)
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def search_table(metric: str, audience: Audience) -> "Iterator[OnChange]":
+    """Give a function that takes the search whenever a trial begins or ends."""
+    match audience:
+        case Audience.TERMINAL:
+            from rich.console import Console  # noqa: PLC0415 (only terminals need it)
+            from rich.live import Live  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("training", total=n_epochs)
-        n_over = 0
-
-        def on_step(done: int, total: int) -> None:
-            progress.update(task, completed=n_over + done / total)
-
-        def on_epoch(epoch: "EpochReport") -> None:
-            nonlocal n_over
-            n_over = epoch.epoch
-            progress.update(task, completed=n_over, description=describe_epoch(epoch, metric))
-
-        yield on_step, on_epoch
+            console = Console(stderr=True)
+            with Live(console=console, refresh_per_second=4, transient=True) as live:
+                yield lambda loop: live.update(draw_table(loop, metric))
+        case Audience.NOTEBOOK:
+            text = NotebookText("searching")
+            yield lambda loop: text.show(list_rows(loop, metric))
+        case Audience.LINES:
+            yield _LineByTrial(metric).show
+        case Audience.NOBODY:
+            yield lambda _loop: None
 
 
-def _notebook_epochs(n_epochs: int, metric: str) -> OnEpoch:
-    started = time.monotonic()
-    text = NotebookText("training")
+class _LineByTrial:
+    """Prints a line for each trial that has ended, of repeats of one network only for the first."""
 
-    def on_epoch(epoch: "EpochReport") -> None:
-        seconds = time.monotonic() - started
-        text.show(f"{describe_epoch(epoch, metric)}; {epoch.epoch} of {n_epochs}, {seconds:.0f} s")
-
-    return on_epoch
-
-
-class _LineNowAndThen:
-    """Writes a line for the first epoch, for the last, and for others if it has been a while."""
-
-    def __init__(self, n_epochs: int, metric: str) -> None:
-        self._n_epochs = n_epochs
+    def __init__(self, metric: str) -> None:
         self._metric = metric
-        self._shown_at = -math.inf
+        self._n_shown: int | None = None
+        self._repeated: set[Architecture] = set()
 
-    def show(self, epoch: "EpochReport") -> None:
-        now = time.monotonic()
-        if now - self._shown_at >= LINE_SECONDS or epoch.epoch == self._n_epochs:
-            report(describe_epoch(epoch, self._metric))
-            self._shown_at = now
+    def show(self, loop: "SearchLoop") -> None:
+        ended = loop.trials.ended
+        if self._n_shown is None:
+            self._n_shown = max(0, len(ended) - 1) if ended and not loop.under_way else len(ended)
+        for trial in ended[self._n_shown :]:
+            if trial.result.reused is None or trial.network not in self._repeated:
+                line = f"{loop.seconds:7.1f} s  {describe_trial(trial, self._metric)}"
+                tell(Audience.LINES, line)
+            if trial.result.reused is not None:
+                self._repeated.add(trial.network)
+        self._n_shown = len(ended)
 
 
-def _ignore_steps(_done: int, _total: int) -> None:
-    return
+def describe_trial(trial: "Trial", metric: str) -> str:
+    """Return one line on a trial."""
+    result = trial.result
+    score = "failed" if result.score is None else f"{metric} {result.score:.3f}"
+    known = f"known from {result.reused}" if result.reused else None
+    remark = known or result.stopped or result.failure or ""
+    what = describe_changes(trial.settings) or trial.formula
+    words = (score, what, f"({remark[:80]})" if remark else "")
+    return f"{trial.number:4d}  " + "  ".join(filter(None, words))
 
 
-def describe_epoch(epoch: "EpochReport", metric: str) -> str:
-    """Return one line on an epoch."""
-    score = f", {metric} {epoch.valid[metric]:.4f}" if epoch.valid else ""
-    best = " (best)" if epoch.is_best else ""
-    return f"epoch {epoch.epoch}: loss {epoch.loss:.4f}{score}{best}, {epoch.step_ms:.3g} ms a step"
+def describe_changes(changes: Mapping[str, float]) -> str:
+    """Return settings in one line."""
+    return ", ".join(f"{key} {value:.4g}" for key, value in changes.items())
+
+
+def describe_running(loop: "SearchLoop", proposal: "Proposal") -> str:
+    """Return one line on a proposal under way, and how far it has come."""
+    done = loop.epochs_by_number.get(proposal.number)
+    how_far = "" if done is None else f"epoch {done[0]} of {done[1]}"
+    what = describe_changes(proposal.changes) or proposal.formula
+    return "  ".join(filter(None, (f"{proposal.number:4d}", how_far, what)))
+
+
+def draw_table(loop: "SearchLoop", metric: str) -> "Table":
+    """Return the best so far, what is under way, and the time left."""
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 (brackets in a text are no markup)
+
+    table = Table(title=describe_budget(loop), title_justify="left", show_header=False, box=None)
+    for row in rows_of(loop, metric):
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    return table
+
+
+def list_rows(loop: "SearchLoop", metric: str) -> str:
+    """Return the same as lines of text."""
+    lines = [f"{title:<8}{printable(text)}" for title, text in rows_of(loop, metric)]
+    return "\n".join([describe_budget(loop), *lines])
+
+
+def rows_of(loop: "SearchLoop", metric: str) -> list[tuple[str, str]]:
+    """Return a title and a text for each of the best trials and of those under way."""
+    best = loop.trials.ranked[:N_SHOWN]
+    rows = [("" if i else "best", describe_trial(trial, metric)) for i, trial in enumerate(best)]
+    running = list(loop.under_way.values())[:N_SHOWN]
+    return rows + [("running", describe_running(loop, proposal)) for proposal in running]
+
+
+def describe_budget(loop: "SearchLoop") -> str:
+    """Return how far a search has come and what is left."""
+    total, left = loop.budget.trials, estimate_seconds_left(loop)
+    done = f"{len(loop.trials.trained)}{f' of {total}' if total else ''} trials"
+    ending = "" if left is None else f", about {_clock(left)} left"
+    return f"{done}, {_clock(loop.seconds)} spent{ending}"
+
+
+def estimate_seconds_left(loop: "SearchLoop") -> float | None:
+    """Return the time until the budget is spent, by the trials until now."""
+    n_done = len(loop.trials.trained)
+    by_time = None if loop.budget.seconds is None else max(0.0, loop.budget.seconds - loop.seconds)
+    if loop.budget.trials is None or n_done == 0:
+        return by_time
+    by_trials = loop.seconds / n_done * max(0, loop.budget.trials - n_done)
+    return by_trials if by_time is None else min(by_time, by_trials)
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"

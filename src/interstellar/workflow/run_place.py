@@ -6,9 +6,11 @@ import tempfile
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TypeAlias, final
 
 from interstellar.errors import SettingsError
+
+StrPath: TypeAlias = str | os.PathLike[str]
 
 
 @final
@@ -17,7 +19,12 @@ class TemporaryFolder:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="interstellar-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(path: Path, owner: int) -> None:
+    if os.getpid() == owner:  # not a fork of it
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +36,7 @@ class RunPlace:
     """What the folder goes with; None: it is the user's."""
 
 
-def choose_place(out: str | os.PathLike[str] | None, *, is_resumed: bool = False) -> RunPlace:
+def choose_place(out: StrPath | None, *, is_resumed: bool = False) -> RunPlace:
     """Return the folder that is given, or a temporary one; it does not exist yet."""
     if out is not None:
         return RunPlace(Path(out))

@@ -1,0 +1,174 @@
+"""What a network computes most on CUDA, as Triton kernels, compiled once for all architectures.
+
+The complex product, and act(a + b), are one kernel forward and one backward each. Written out in
+tensor operations the complex product takes seven forward and about fourteen backward, each of
+which reads and writes whole tensors. The softmax loss and its gradient are one kernel, in place
+over float16 logits.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+BLOCK = 1024
+SOFTMAX_BLOCK, SOFTMAX_WARPS = 8192, 8
+
+
+def fused_hermitian(a: Tensor, b: Tensor) -> Tensor:
+    """Return a ⊗ b, (…, dim), on CUDA."""
+    product: Tensor = _Hermitian.apply(a, b)  # type: ignore[no-untyped-call]
+    return product
+
+
+class _Hermitian(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        a, b = a.contiguous(), b.contiguous()
+        ctx.save_for_backward(a, b)
+        product = torch.empty_like(a)
+        half = a.shape[-1] // 2
+        n_pairs = a.numel() // 2
+        _multiply[(-(-n_pairs // BLOCK),)](a, b, product, n_pairs, half, BLOCK=BLOCK)
+        return product
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = ctx.saved_tensors
+        a_gradient, b_gradient = torch.empty_like(a), torch.empty_like(b)
+        half = a.shape[-1] // 2
+        n_pairs = a.numel() // 2
+        _multiply_back[(-(-n_pairs // BLOCK),)](
+            a, b, g.contiguous(), a_gradient, b_gradient, n_pairs, half, BLOCK=BLOCK
+        )
+        return a_gradient, b_gradient
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _multiply(a, b, product, n_pairs, half, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    pairs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = pairs < n_pairs
+    re = pairs // half * (2 * half) + pairs % half
+    im = re + half
+    a_re, a_im = tl.load(a + re, mask=mask), tl.load(a + im, mask=mask)
+    b_re, b_im = tl.load(b + re, mask=mask), tl.load(b + im, mask=mask)
+    tl.store(product + re, a_re * b_re - a_im * b_im, mask=mask)
+    tl.store(product + im, a_re * b_im + a_im * b_re, mask=mask)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _multiply_back(  # type: ignore[no-untyped-def]
+    a, b, g, a_gradient, b_gradient, n_pairs, half, BLOCK: tl.constexpr
+):
+    pairs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = pairs < n_pairs
+    re = pairs // half * (2 * half) + pairs % half
+    im = re + half
+    a_re, a_im = tl.load(a + re, mask=mask), tl.load(a + im, mask=mask)
+    b_re, b_im = tl.load(b + re, mask=mask), tl.load(b + im, mask=mask)
+    g_re, g_im = tl.load(g + re, mask=mask), tl.load(g + im, mask=mask)
+    tl.store(a_gradient + re, g_re * b_re + g_im * b_im, mask=mask)
+    tl.store(a_gradient + im, g_im * b_re - g_re * b_im, mask=mask)
+    tl.store(b_gradient + re, g_re * a_re + g_im * a_im, mask=mask)
+    tl.store(b_gradient + im, g_im * a_re - g_re * a_im, mask=mask)
+
+
+def fused_sum(a: Tensor, b: Tensor, *, is_tanh: bool) -> Tensor:
+    """Return tanh(a + b), or σ(a + b), for a of shape (batch, dim) with any row stride."""
+    activated: Tensor = _Sum.apply(a, b, is_tanh)  # type: ignore[no-untyped-call]
+    return activated
+
+
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, is_tanh: bool) -> Tensor:
+        a, b = (x if x.stride(-1) == 1 else x.contiguous() for x in (a, b))
+        y = torch.empty(a.shape, device=a.device)
+        grid = (-(-y.numel() // BLOCK),)
+        dim = y.shape[-1]
+        _activate_sum[grid](
+            a, b, y, y.numel(), dim, a.stride(0), b.stride(0), IS_TANH=is_tanh, BLOCK=BLOCK
+        )
+        ctx.save_for_backward(y)
+        ctx.is_tanh = is_tanh
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        [y] = ctx.saved_tensors
+        g = g.contiguous()
+        gradient = torch.empty_like(y)
+        grid = (-(-y.numel() // BLOCK),)
+        _activate_sum_back[grid](y, g, gradient, y.numel(), IS_TANH=ctx.is_tanh, BLOCK=BLOCK)
+        return gradient, gradient, None
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _activate_sum(  # type: ignore[no-untyped-def]
+    a, b, y, n_numbers, dim, a_stride, b_stride, IS_TANH: tl.constexpr, BLOCK: tl.constexpr
+):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n_numbers
+    rows, columns = places // dim, places % dim
+    x = tl.load(a + rows * a_stride + columns, mask=mask, other=0.0)
+    x += tl.load(b + rows * b_stride + columns, mask=mask, other=0.0)
+    if IS_TANH:
+        tl.store(y + places, 2 * tl.sigmoid(2 * x) - 1, mask=mask)
+    else:
+        tl.store(y + places, tl.sigmoid(x), mask=mask)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _activate_sum_back(  # type: ignore[no-untyped-def]
+    y, g, gradient, n_numbers, IS_TANH: tl.constexpr, BLOCK: tl.constexpr
+):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n_numbers
+    value = tl.load(y + places, mask=mask, other=0.0)
+    slope = 1 - value * value if IS_TANH else value * (1 - value)
+    tl.store(gradient + places, tl.load(g + places, mask=mask, other=0.0) * slope, mask=mask)
+
+
+def turn_into_gradient_(logits: Tensor, true: Tensor, losses: Tensor, n_columns: int) -> None:
+    """Replace logits, (rows, padded), by their gradient; write each row's cross-entropy.
+
+    Columns from `n_columns` on are padding: they count for nothing and become 0. One program a
+    row: its first pass finds log Σ exp, its second writes softmax − one-hot, and reads from cache.
+    """
+    assert logits.dtype is torch.float16
+    assert logits.stride(1) == 1
+    sizes = (n_columns, logits.shape[1], logits.stride(0))
+    _softmax_gradient[(len(logits),)](
+        logits, true, losses, *sizes, BLOCK=SOFTMAX_BLOCK, num_warps=SOFTMAX_WARPS
+    )
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _softmax_gradient(  # type: ignore[no-untyped-def]
+    logits, true, losses, n_columns, n_padded, stride, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    start_of_row = logits + row * stride
+    answer = tl.load(true + row)
+    largest = -1e30
+    total = 0.0
+    for start in range(0, n_columns, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        x = tl.load(start_of_row + columns, mask=columns < n_columns, other=-1e30).to(tl.float32)
+        new_largest = tl.maximum(largest, tl.max(x, axis=0))
+        total = total * tl.exp(largest - new_largest) + tl.sum(tl.exp(x - new_largest), axis=0)
+        largest = new_largest
+    log_sum = largest + tl.log(total)
+    true_logit = tl.load(start_of_row + answer).to(tl.float32)
+    tl.store(losses + row, log_sum - true_logit)
+    tl.debug_barrier()
+    for start in range(0, n_padded, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        x = tl.load(start_of_row + columns, mask=columns < n_columns, other=-1e30).to(tl.float32)
+        gradient = tl.exp(x - log_sum) - tl.where(columns == answer, 1.0, 0.0)
+        tl.store(start_of_row + columns, gradient.to(tl.float16), mask=columns < n_padded)

@@ -1,0 +1,258 @@
+"""How a search goes about it, and how much it may spend.
+
+The text beside each option is its help on the command line and in the reference.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from numbers import Integral
+from typing import Annotated, Any
+
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.literature import LITERATURE
+from interstellar.architecture.notation import code_text, from_code_text, read_architecture
+from interstellar.architecture.search_space import SearchSpace, Subspace, read_subspace
+from interstellar.errors import SettingsError
+from interstellar.words import choose
+
+LITERATURE_WORD = "literature"
+TUNED = ("learning_rate", "weight_decay", "lr_decay", "dropout", "batch_size")
+"""The settings that a tuning chooses, unless it is to keep them."""
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class StrategyName(StrEnum):
+    """How architectures, or settings, are proposed."""
+
+    HYBRID = "hybrid"
+    """The paper's: macro level from scratch, micro level with shared weights."""
+    RANDOM = "random"
+    REINFORCE = "reinforce"
+    """An LSTM that is rewarded (Zoph and Le 2017)."""
+    BAYES = "bayes"
+    """Tree-structured Parzen estimators (Bergstra et al. 2011)."""
+    DARTS = "darts"
+    """A supernet that mixes all options, by gradient (Liu et al. 2019)."""
+    ONE_SHOT = "one-shot"
+    """A supernet with sampled architectures (ASNG, Akimoto et al. 2019)."""
+    TUNE = "tune"
+    """Not architectures but settings of one of them, by Parzen estimators."""
+
+
+STRATEGIES = tuple(name for name in StrategyName if name is not StrategyName.TUNE)
+
+
+class SharedScore(StrEnum):
+    """By what architectures are compared on a mini-batch with shared weights."""
+
+    LOSS = "loss"
+    """As in the authors' program."""
+    MRR = "mrr"
+    """Of validation triplets: in link prediction, where the paper leaves both open."""
+
+
+_HYBRID, _SUPERNETS = (StrategyName.HYBRID,), (StrategyName.DARTS, StrategyName.ONE_SHOT)
+MEANT_FOR: dict[str, tuple[StrategyName, ...]] = {
+    "macro_updates": _HYBRID,
+    "micro_epochs": _HYBRID,
+    "supernet_epochs": _SUPERNETS,
+    "shared_score": (StrategyName.HYBRID, StrategyName.ONE_SHOT),
+    "macro": (StrategyName.RANDOM,),
+    "with_dim": (StrategyName.TUNE,),
+    "keep": (StrategyName.TUNE,),
+}
+"""Options that only some strategies have."""
+_DEFAULTS: dict[str, object] = {
+    "macro_updates": 1,
+    "micro_epochs": 1,
+    "shared_score": SharedScore.LOSS,
+}
+SUPERNET_EPOCHS = 50
+"""Of DARTS and one-shot, unless said or more than the budget is worth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """How a search goes about it; its budget is no part of that, so that it can be raised."""
+
+    strategy: Annotated[
+        StrategyName, "How to propose: hybrid, random, reinforce, bayes, darts or one-shot."
+    ] = StrategyName.HYBRID
+    subspace: Annotated[Subspace | None, "P1, P2, P3 or P4; otherwise the whole space."] = None
+    macro_only: Annotated[bool, "Leave out activations and trained matrices."] = False
+    try_first: Annotated[
+        tuple[str, ...],
+        "Architectures to train before any is proposed; `literature` means all known models.",
+    ] = ()
+    prune: Annotated[bool, "Stop trials that can no longer win. The paper trains all."] = True
+    together: Annotated[
+        int | None, "Trials in one batched program. [default: 16 for small graphs on a GPU]"
+    ] = None
+    macro_updates: Annotated[int | None, "k1 of hybrid search. [default: 1]"] = None
+    micro_epochs: Annotated[int | None, "k2 of hybrid search; 0 for none. [default: 1]"] = None
+    supernet_epochs: Annotated[
+        int | None,
+        "Epochs of the supernet of darts and one-shot. [default: 50, or what the trials are worth]",
+    ] = None
+    shared_score: Annotated[
+        SharedScore | None, "What hybrid and one-shot compare by: loss or mrr. [default: loss]"
+    ] = None
+    macro: Annotated[
+        str | None, "Keep the macro level of this architecture; random search only."
+    ] = None
+    with_dim: Annotated[bool, "Tune the dimension too."] = False
+    keep: Annotated[tuple[str, ...], "A setting to leave as it is; can be repeated."] = ()
+
+    def __post_init__(self) -> None:
+        self._set("strategy", choose("strategy", self.strategy, StrategyName))
+        if self.subspace is not None:
+            self._set("subspace", read_subspace(self.subspace))
+        if self.shared_score is not None:
+            self._set("shared_score", choose("shared_score", self.shared_score, SharedScore))
+        self._refuse_unused()
+        for name in ("macro_updates", "micro_epochs", "supernet_epochs", "together"):
+            value = getattr(self, name)
+            _require_count(name, value, 0 if name == "micro_epochs" else 1)
+            self._set(name, None if value is None else int(value))  # it may be NumPy's
+        if self.macro is not None:
+            self._set("macro", code_text(read_architecture(self.macro)))
+        self._set("try_first", tuple(map(code_text, self._list_known())))
+        self._set("keep", tuple(self.keep))
+        self._refuse_bad_keep()
+        for name, value in _DEFAULTS.items():
+            if getattr(self, name) is None and name not in self.idle:
+                self._set(name, value)
+
+    @property
+    def space(self) -> SearchSpace:
+        return SearchSpace(self.subspace, self.macro_only)
+
+    @property
+    def known(self) -> list[Architecture]:
+        """The architectures that are tried first."""
+        return [from_code_text(code) for code in self.try_first]
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """The options that mean nothing for this strategy."""
+        idle = {name for name, meant in MEANT_FOR.items() if self.strategy not in meant}
+        if self.strategy is StrategyName.HYBRID and (self.macro_only or self.micro_epochs == 0):
+            idle |= {"shared_score"} | ({"micro_epochs"} if self.macro_only else set())
+        return frozenset(idle)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)  # the class is frozen for everybody else
+
+    def _refuse_unused(self) -> None:
+        for name in sorted(self.idle):
+            if getattr(self, name) in (None, False, ()):
+                continue
+            if self.strategy in MEANT_FOR[name]:
+                raise SettingsError(
+                    f"`{name}` was given, but hybrid search learns nothing from shared weights "
+                    "with micro_epochs 0, or where the macro level is searched alone. Leave one "
+                    "of them out."
+                )
+            raise SettingsError(
+                f"`{name}` was given, but it is for {' and '.join(MEANT_FOR[name])}, and the "
+                f"strategy is {self.strategy}. Leave it out."
+            )
+
+    def _list_known(self) -> list[Architecture]:
+        """Return the architectures to be tried first, each once; all lie in the space."""
+        if self.try_first and self.strategy is StrategyName.TUNE:
+            raise SettingsError(
+                "`try_first` was given, but a tuning has one architecture. Leave it out."
+            )
+        known: list[Architecture] = []
+        for text in self.try_first:
+            is_literature = text.strip().casefold() == LITERATURE_WORD
+            meant = LITERATURE.values() if is_literature else [read_architecture(text)]
+            found = [architecture for architecture in meant if architecture in self.space]
+            if not found:
+                raise SettingsError(
+                    f"{text} is to be tried first, but it is not in {self.space}. "
+                    "Leave `try_first` or the subspace out."
+                )
+            known += found
+        return list(dict.fromkeys(known))
+
+    def _refuse_bad_keep(self) -> None:
+        """Raise where a tuning is to keep what it would not change, or everything."""
+        for name in self.keep:
+            if name not in TUNED:
+                raise SettingsError(
+                    f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}, and keeps "
+                    "everything else. Name some of these."
+                )
+        if set(self.keep) == set(TUNED) and not self.with_dim:
+            raise SettingsError("nothing is left to tune. Keep less.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a search may spend: trials, time, or both. No trial is begun once it is spent."""
+
+    trials: Annotated[int | None, "Networks to train. [default: 100 where no time is given]"] = None
+    time: Annotated[str | float | None, "Such as 90s, 20m or 1h30m; in Python also seconds."] = None
+
+    def __post_init__(self) -> None:
+        if self.trials is None and self.time is None:
+            raise SettingsError("a search needs an end. Give `trials`, `time`, or both.")
+        _require_count("trials", self.trials, 1)
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise SettingsError(
+                f"`time` is {self.time!r}, but it must be above 0. Give for instance 20m."
+            )
+
+    @property
+    def seconds(self) -> float | None:
+        return read_time(self.time) if isinstance(self.time, str) else self.time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retraining:
+    """What follows a search: the best of it tuned, and trained with the final settings."""
+
+    then_tune: Annotated[bool, "Then tune the winner's settings, in RUN/tuning."] = False
+    tune_trials: Annotated[int | None, "Settings to try for that. [default: 50]"] = None
+    then_train: Annotated[bool, "Then retrain the winner, in RUN/final."] = False
+    finalists: Annotated[
+        int, "Retrain this many of the best; the best of them on validation wins."
+    ] = 1
+
+    def __post_init__(self) -> None:
+        _require_count("finalists", self.finalists, 1)
+        _require_count("tune_trials", self.tune_trials, 1)
+        if self.finalists > 1 and not (self.then_tune or self.then_train):
+            raise SettingsError(
+                f"{self.finalists} finalists were asked for, but nothing is to be trained after "
+                "the search. Ask for `then_train`, or leave `finalists` out."
+            )
+        if self.tune_trials is not None and not self.then_tune:
+            raise SettingsError(
+                f"{self.tune_trials} trials of a tuning were asked for, but nothing is to be "
+                "tuned. Ask for `then_tune`, or leave `tune_trials` out."
+            )
+
+
+def _require_count(name: str, value: Any, least: int) -> None:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if value is not None and not (is_whole and value >= least):
+        raise SettingsError(
+            f"`{name}` is {value!r}, but it must be a whole number from {least} up. Raise it."
+        )
+
+
+def read_time(text: str) -> float:
+    """Return the seconds that a text such as `90s`, `20m`, `1h30m` or `2d` stands for."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
+        raise SettingsError(
+            f"`time` is {text!r}, which is not a time. Write a number with s, m, h or d, such as "
+            "90s, 20m or 1h30m."
+        )
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

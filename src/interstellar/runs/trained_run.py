@@ -1,0 +1,188 @@
+"""A finished run opened again: its network, its task, its metrics and its temperature.
+
+The temperature is fitted once on the validation split and kept in `calibration.json`, which says
+which weights it belongs to; with other weights it is fitted anew.
+"""
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
+
+from interstellar.architecture.notation import read_architecture
+from interstellar.data.triplets import Triplets, with_inverses
+from interstellar.errors import DataError, InterstellarError, SettingsError
+from interstellar.evaluation.alignment import Candidates
+from interstellar.evaluation.calibration import (
+    TEMPERATURES,
+    Reliability,
+    draw_queries,
+    fit_temperature,
+    measure_reliability,
+)
+from interstellar.evaluation.metrics import Metrics
+from interstellar.evaluation.similarity import Decoding
+from interstellar.model.path_network import PathNetwork
+from interstellar.randomness import spawn
+from interstellar.records.json_files import read_json, write_json
+from interstellar.records.run_folder import RunFolder
+from interstellar.runs.experiment import Experiment, read_experiment
+from interstellar.runs.kept_graph import load_graph
+from interstellar.runs.run import Result
+from interstellar.tasks.entity_alignment import EntityAlignment
+from interstellar.tasks.link_prediction import LinkPrediction
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import Task, build_network, task_for
+
+CALIBRATION_FILE, CALIBRATION, VERSION = "calibration.json", "calibration", 1
+LEAST_QUERIES = 20
+"""To fit a temperature on: ten validation triplets, both ways."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedRun:
+    """What a run trained, and what it was trained for."""
+
+    experiment: Experiment
+    task: Task
+    network: PathNetwork
+
+    def measure(
+        self,
+        split: Split,
+        *,
+        candidates: Candidates = Candidates.REFERENCE,
+        decoding: Decoding = Decoding.COSINE,
+    ) -> Metrics:
+        """Return the metrics on a split; candidates and decoding are for alignment."""
+        if isinstance(self.task, EntityAlignment):
+            return self.task.measure_decoded(self.network.subjects, split, candidates, decoding)
+        if decoding is not Decoding.COSINE or candidates is not Candidates.REFERENCE:
+            raise SettingsError(
+                "decoding and candidates choose among the entities of a second graph, and this is "
+                "a run of link prediction. Leave them out."
+            )
+        return self.task.measure(self.network, split)
+
+
+def open_run(path: Path, device: torch.device) -> TrainedRun:
+    """Return the trained network of a finished run."""
+    run = RunFolder.open(path)
+    experiment = read_experiment(run.experiment_file)
+    if experiment.plan is not None:
+        raise SettingsError(
+            f"{run.path} is the run of a search, which keeps no trained network. Give the folder "
+            "`final` in it, if the best was retrained there (`then_train`), or else train with "
+            "this run as the architecture."
+        )
+    if not run.is_finished:
+        raise SettingsError(f"{path} has not finished training. Resume it, and then open it.")
+    result = _read_result(run, experiment)
+    task, architecture = task_for(load_graph(run)), read_architecture(experiment.architecture)
+    network = build_network(task, architecture, dim=experiment.settings.dim, dropout=0.0)
+    load_weights(network, run.weights_file, sha256=result["weights_sha256"])
+    return TrainedRun(experiment, task, network.to(device))
+
+
+def _read_result(run: RunFolder, experiment: Experiment) -> Result:
+    """Return the result of a training, which says what the weights are and how good."""
+    result: Result = run.read_result()
+    weights, metrics = result.get("weights_sha256"), result.get("metrics")
+    is_measured = isinstance(metrics, dict) and all(_are_numbers(metrics.get(s, "")) for s in Split)
+    if not isinstance(weights, str) or not is_measured:
+        raise DataError(
+            f"{run.result_file} does not say `weights_sha256` and the `metrics` of valid and test "
+            "as the result of a training does: it was altered. Take it from a copy, or train anew."
+        )
+    trained = result.get("architecture", experiment.architecture)
+    if trained != experiment.architecture:
+        raise DataError(
+            f"{run.experiment_file} names the architecture {experiment.architecture}, but "
+            f"{run.result_file.name} says that {str(trained)[:60]} was trained. One of the two "
+            "files was altered. Take it from a copy."
+        )
+    return result
+
+
+def _are_numbers(values: object) -> bool:
+    """Return whether values are metrics by name, or None, where nothing was held out."""
+    if not isinstance(values, dict):
+        return values is None
+    return all(type(value) in (int, float) for value in values.values())
+
+
+def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> None:
+    """Set the parameters of a network to those of a file, whose hash may be known."""
+    try:
+        content = path.read_bytes()
+        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+            raise DataError(
+                f"{path} does not have the hash that result.json says: it was cut or altered. "
+                "Take it from a copy."
+            )
+        weights = load(content)
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"{path} cannot be read ({error}). Take it from a copy.") from error
+    for name, parameter in network.named_parameters():
+        if name not in weights or weights[name].shape != parameter.shape:
+            raise DataError(
+                f"{path} does not hold {name} of shape {tuple(parameter.shape)}: "
+                "it is not the file of this run. Take it from a copy."
+            )
+        parameter.data.copy_(weights[name])
+
+
+def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> float | None:
+    """Return the temperature of a run, from its folder or else fitted and kept there.
+
+    None where the graph has too few validation triplets to fit it on: a network that knows the
+    answers to one or two would be called certain of everything.
+    """
+    weights_sha256 = RunFolder.open(path).read_result().get("weights_sha256")
+    kept = _read_temperature(path / CALIBRATION_FILE, weights_sha256)
+    if kept is not None:
+        return kept
+    queries = draw_queries(_both_ways(task, Split.VALID), spawn(0, "calibration"))
+    if len(queries) < LEAST_QUERIES:
+        return None
+    device = network.objects.device
+    found = fit_temperature(network.logits, queries, task.known, device=device)
+    facts = {"temperature": found, "n_queries": len(queries), "weights_sha256": weights_sha256}
+    with suppress(OSError, InterstellarError):  # a folder that may not be written: fit it again
+        write_json(path / CALIBRATION_FILE, facts, kind=CALIBRATION, version=VERSION)
+    return found
+
+
+def measure_run_reliability(
+    path: Path, task: LinkPrediction, network: PathNetwork, split: Split
+) -> Reliability:
+    """Return how far the probabilities of a run hold on a split."""
+    temperature = find_temperature(path, task, network)
+    return measure_reliability(
+        network.logits,
+        _both_ways(task, split),
+        task.known,
+        temperature=1.0 if temperature is None else temperature,
+        device=network.objects.device,
+    )
+
+
+def _both_ways(task: LinkPrediction, split: Split) -> Triplets:
+    return with_inverses(task.graph.split(split), len(task.graph.relations))
+
+
+def _read_temperature(file: Path, weights_sha256: object) -> float | None:
+    """Return what was kept for these weights; None where nothing was, or no fit could give it."""
+    try:
+        kept = read_json(file, kind=CALIBRATION, version=VERSION)
+    except DataError:
+        return None
+    temperature, (lowest, highest) = kept.get("temperature"), TEMPERATURES
+    is_ours = weights_sha256 is not None and kept.get("weights_sha256") == weights_sha256
+    if is_ours and isinstance(temperature, float) and 0.9 * lowest <= temperature <= 1.1 * highest:
+        return temperature
+    return None

@@ -1,0 +1,326 @@
+"""Trials: what a strategy proposes, and what came of it.
+
+A proposal and its result are each one value: what a worker is given and gives back, what the
+journal keeps, and what a user is shown. `as_plain` writes it for JSON. `from_plain` reads it with
+distrust, because a journal is a file like any other and may have been altered: it raises one of
+`ALTERED`. Names of version 0.1 are understood.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from math import inf, isclose, isfinite
+from typing import Any, Self, TypeAlias
+
+from interstellar.architecture.architecture import Architecture, Macro
+from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.literature import name_of
+from interstellar.architecture.notation import code_text, from_code_text, to_code, to_formula
+from interstellar.architecture.search_space import N_CHOICES
+from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.searching.natural_gradient import ControllerState
+from interstellar.training.settings import FORMER_NAMES
+
+Plain: TypeAlias = dict[str, Any]
+"""Values that JSON can write."""
+Weights: TypeAlias = tuple[tuple[float, ...], ...]
+"""Of each choice, the weights of its options."""
+Changes: TypeAlias = Mapping[str, float | int]
+"""Fields of `TrainingSettings` with their values."""
+
+ALTERED = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    ArchitectureError,
+    SettingsError,
+)
+"""What reading a proposal or result that was altered ends in."""
+
+
+class Kind(StrEnum):
+    """What is to be done, in the words of the journal."""
+
+    TRIAL = "trial"
+    SHARED = "shared weights"
+    RELAXED = "relaxed"
+
+
+_FORMER_KINDS = {"from scratch": Kind.TRIAL, "settings": Kind.TRIAL}
+
+
+class Stop(StrEnum):
+    """Why a trial was not trained to its end."""
+
+    PRUNED = "pruned"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupernetRound:
+    """A supernet to be trained, whose weights many architectures share.
+
+    With a controller, one architecture is drawn from it for each training step; after every two
+    steps the two are compared on one mini-batch and the controller moves (Algorithm 3). Without
+    one, all options are mixed by weights that are learnt (DARTS).
+    """
+
+    n_epochs: int
+    controller: ControllerState | None = None
+    """Over the micro choices, or over all thirteen where `macro` is None."""
+    macro: Macro | None = None
+    """The macro level of all that is drawn (hybrid search); None: that is drawn too."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.RELAXED if self.controller is None else Kind.SHARED
+
+    def as_plain(self) -> Plain:
+        if self.controller is None:
+            return {"epochs": self.n_epochs}
+        macro = None if self.macro is None else code_text(Architecture(self.macro))
+        return {"macro": macro, "controller": self.controller.as_dict(), "epochs": self.n_epochs}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], kind: Kind) -> Self:
+        if kind is Kind.RELAXED:
+            return cls(n_epochs=plain["epochs"])
+        controller, code = ControllerState.from_dict(plain["controller"]), plain["macro"]
+        macro = None if code is None else from_code_text(code).macro
+        return cls(n_epochs=plain["epochs"], controller=controller, macro=macro)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What is to be tried: an architecture from scratch, or a supernet."""
+
+    number: int
+    """Proposals of a strategy are counted from 0 in the order in which it was asked."""
+    architecture: Architecture | None = None
+    """To be trained from scratch; None: `supernet` is to be trained."""
+    changes: Changes = field(default_factory=dict)
+    """Settings that differ from those of the search."""
+    supernet: SupernetRound | None = None
+    prune_below: tuple[float, ...] | None = None
+    """The least best-so-far that its trial needs at each validation (`pruning`)."""
+
+    @property
+    def formula(self) -> str:
+        """What is tried, in one line."""
+        if self.architecture is None:
+            return "a supernet"
+        return to_formula(canonical_form(self.architecture))
+
+    def as_plain(self) -> Plain:
+        if self.supernet is not None:
+            content = {"kind": str(self.supernet.kind), **self.supernet.as_plain()}
+        else:
+            assert self.architecture is not None
+            content = {"kind": str(Kind.TRIAL), "code": code_text(self.architecture)}
+            if self.changes:
+                content["changes"] = dict(self.changes)
+        bar = None if self.prune_below is None else list(self.prune_below)
+        return {"number": self.number, **content, "prune_below": bar}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], tuned: Architecture | None = None) -> Self:
+        """Return what `as_plain` wrote; `tuned` is the architecture of a tuning of version 0.1."""
+        number, kind = plain["number"], plain["kind"]
+        kind = _FORMER_KINDS.get(kind) or Kind(kind)
+        _require(_is_count(number))
+        if kind is not Kind.TRIAL:
+            return cls(number=number, supernet=SupernetRound.from_plain(plain, kind))
+        architecture = from_code_text(plain["code"]) if "code" in plain else tuned
+        _require(architecture is not None)
+        changes = {FORMER_NAMES.get(k, k): value for k, value in plain.get("changes", {}).items()}
+        _require(_are_numbers(list(changes.values())))
+        bar = plain.get("prune_below", plain.get("bar"))
+        _require(bar is None or _are_numbers(bar))
+        bar = None if bar is None else tuple(bar)
+        return cls(number=number, architecture=architecture, changes=changes, prune_below=bar)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """What came of a proposal."""
+
+    score: float | None = None
+    """The best value of the metric on the validation split; None: there is none."""
+    valid: dict[str, float] = field(default_factory=dict)
+    """All metrics of that epoch."""
+    curve: list[float] = field(default_factory=list)
+    """The metric at each validation."""
+    best_epoch: int = 0
+    epochs: int = 0
+    stopped: Stop | None = None
+    """Why it was not trained to its end."""
+    failure: str | None = None
+    """Why it could not be trained."""
+    seconds: float = 0.0
+    reused: str | None = None
+    """Where the result was known from, if nothing was trained."""
+    controller: ControllerState | None = None
+    """Where the controller of a supernet was at last."""
+    weights: Weights | None = None
+    """Those that a relaxed supernet has learnt."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it was trained to its end, so that its score can be used again."""
+        return self.failure is None and self.stopped is None
+
+    def as_plain(self) -> Plain:
+        """Return plain values; what only supernets have, and `reused`, only where it is there.
+
+        JSON has finite numbers only: others are None, and worth nothing in the curve.
+        """
+        found: Plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        found["score"] = self.score if is_number(self.score) else None
+        found["valid"] = {name: v if is_number(v) else None for name, v in self.valid.items()}
+        found["curve"] = [score if is_number(score) else 0.0 for score in self.curve]
+        found["stopped"] = None if self.stopped is None else str(self.stopped)
+        found["controller"] = None if self.controller is None else self.controller.as_dict()
+        rare = ("reused", "controller", "weights")
+        return {key: v for key, v in found.items() if key not in rare or v is not None}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `as_plain` wrote, other keys left out."""
+        found = {f.name: plain[f.name] for f in fields(cls) if f.name in plain}
+        if found.get("stopped") is not None:
+            found["stopped"] = Stop(found["stopped"].replace("hopeless", Stop.PRUNED))
+        if found.get("controller") is not None:
+            found["controller"] = ControllerState.from_dict(found["controller"])
+        if found.get("weights") is not None:
+            found["weights"] = tuple(tuple(options) for options in found["weights"])
+        result = cls(**found)
+        result._check()
+        return result
+
+    def _check(self) -> None:
+        _require(self.score is None or is_number(self.score))
+        _require(_are_numbers(self.curve) and is_number(self.seconds))
+        _require(_is_count(self.best_epoch) and _is_count(self.epochs))
+        _require(_is_text(self.failure) and _is_text(self.reused))
+        measured = [v for v in self.valid.values() if v is not None]  # None: it was not finite
+        _require(_are_numbers(measured))
+        if self.controller is not None:
+            _check_controller(self.controller)
+        if self.weights is not None:
+            _require(len(self.weights) == N_CHOICES)
+            _require(all(options and _are_numbers(list(options)) for options in self.weights))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One architecture, or one choice of settings, with what it earned."""
+
+    architecture: Architecture
+    result: TrialResult
+    number: int = 0
+    settings: Changes = field(default_factory=dict)
+    """Settings that differ from those of the search."""
+
+    @classmethod
+    def of(cls, proposal: Proposal, result: TrialResult) -> Self:
+        """Return the trial of a proposal that has ended."""
+        tried, number, settings = proposal.architecture, proposal.number, proposal.changes
+        assert tried is not None
+        return cls(architecture=tried, result=result, number=number, settings=settings)
+
+    @property
+    def network(self) -> Architecture:
+        """The canonical form: what networks are told apart by."""
+        return canonical_form(self.architecture)
+
+    @property
+    def formula(self) -> str:
+        return to_formula(self.network)
+
+    @property
+    def code(self) -> list[int]:
+        """The architecture as 11 numbers."""
+        return list(to_code(self.architecture))
+
+    @property
+    def score(self) -> float | None:
+        """The best value of the metric on the validation split; None: there is none."""
+        return self.result.score
+
+    @property
+    def valid(self) -> Mapping[str, float]:
+        """All metrics of the best epoch on the validation split."""
+        return self.result.valid
+
+    def describe(self) -> Plain:
+        """Return the trial in every notation a reader may want."""
+        found: Plain = {
+            "code": self.code,
+            "canonical": list(to_code(self.network)),
+            "name": name_of(self.architecture),
+            "formula": self.formula,
+            "valid": self.result.valid,
+            "score": self.score,
+            "best_epoch": self.result.best_epoch,
+            "proposal": self.number,
+        }
+        return found | {"settings": dict(self.settings)} if self.settings else found
+
+    def as_plain(self) -> Plain:
+        """Return plain values, for the journal of another search."""
+        code = code_text(self.architecture)
+        return {"number": self.number, "code": code, "result": self.result.as_plain()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        result = TrialResult.from_plain(plain["result"] if "result" in plain else plain["earned"])
+        if "reused" in plain:
+            result = replace(result, reused=plain["reused"])
+        number, architecture = plain["number"], from_code_text(plain["code"])
+        _require(_is_count(number) and _is_text(result.reused))
+        return cls(architecture=architecture, result=result, number=number)
+
+
+def read_result(plain: Mapping[str, Any], proposal: Proposal) -> TrialResult:
+    """Return the result of a proposal from plain values; it must be of that proposal's kind."""
+    result = TrialResult.from_plain(plain)
+    asked = None if proposal.supernet is None else proposal.supernet.controller
+    if result.controller is not None:
+        _require(asked is not None and _shape(result.controller) == _shape(asked))
+    return result
+
+
+def _check_controller(controller: ControllerState) -> None:
+    for theta in controller.theta:
+        _require(all(0 < p <= 1 for p in theta) and isclose(sum(theta), 1, abs_tol=1e-6))
+    _require(all(map(isfinite, controller.s_bar)))
+    _require(0 <= controller.gamma < inf and 0 < controller.Delta < inf)
+
+
+def _shape(controller: ControllerState) -> tuple[list[int], int, int]:
+    sizes = [len(theta) for theta in controller.theta]
+    return sizes, len(controller.s_bar), controller.n_choices
+
+
+def _require(condition: object) -> None:
+    if not condition:
+        raise ValueError
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _are_numbers(values: object) -> bool:
+    return isinstance(values, Sequence) and all(map(is_number, values))
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,159 @@
+"""What a user gives, in words, files and objects, as the layers below want it."""
+
+import difflib
+import operator
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeAlias
+
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Provenance, Task, task_of
+from interstellar.data.loading import Source, load
+from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.records.run_folder import RunFolder
+from interstellar.runs.experiment import Experiment, read_experiment, read_settings
+from interstellar.runs.search_plan import Retraining, SearchPlan, StrategyName
+from interstellar.searching.retraining import tuned_settings
+from interstellar.searching.search_journal import best_trial, read_written
+from interstellar.searching.trial import Trial
+from interstellar.training.presets import Preset, default_settings, paper_preset, search_settings
+from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.progress import Audience, tell
+from interstellar.workflow.search_result import SearchResult
+
+GivenArchitecture: TypeAlias = (
+    str | os.PathLike[str] | Iterable[SupportsIndex] | Architecture | Trial | SearchResult
+)
+"""A name, an 11-number code, a formula, a JSON file, the folder of a run, or what was found."""
+GivenSettings: TypeAlias = TrainingSettings | SearchResult | str | os.PathLike[str]
+"""Settings, the TOML file of those that differ, a run or its folder: of a tuning the best."""
+
+
+def read_data(data: Source | AnyGraph, audience: Audience) -> AnyGraph:
+    """Return a graph that is loaded already as it is, and read anything else that `load` takes."""
+    if isinstance(data, KnowledgeGraph | GraphPair):
+        return data
+    graph: AnyGraph = load(data)
+    for note in graph.notes:
+        tell(audience, f"note: {note}")
+    return graph
+
+
+def final_settings(graph: AnyGraph) -> TrainingSettings:
+    """Return the settings of a final training on a graph, where nothing else is said."""
+    return default_settings(Task(task_of(graph)), graph.name, count_triplets(graph))
+
+
+def trial_settings(graph: AnyGraph) -> TrainingSettings:
+    """Return the settings with which a search on a graph trains each architecture."""
+    return search_settings(Task(task_of(graph)), graph.name, count_triplets(graph))
+
+
+def count_triplets(graph: AnyGraph) -> int:
+    """Return how many triplets training sees."""
+    if isinstance(graph, GraphPair):
+        return len(graph.source.triplets) + len(graph.target.triplets)
+    return len(graph.train)
+
+
+def build_experiment(
+    graph: AnyGraph,
+    *,
+    architecture: str,
+    seed: SupportsIndex,
+    settings: TrainingSettings,
+    plan: SearchPlan | None = None,
+) -> Experiment:
+    """Return the experiment on a graph, which says how the graph was read."""
+    read = graph.provenance or Provenance(source=graph.name, is_in_memory=True)
+    return Experiment(
+        data=read.source,
+        second=read.second,
+        pairs=read.pairs,
+        split=read.split,
+        split_seed=read.split_seed or 0,
+        columns=read.columns,
+        labels=read.labels,
+        architecture=architecture,
+        seed=read_seed(seed),
+        settings=settings,
+        plan=plan,
+    )
+
+
+def read_given_architecture(given: GivenArchitecture) -> str:
+    """Return an architecture as it was written, or the code of what was found or trained."""
+    match given:
+        case SearchResult():
+            return code_text(given.best.architecture)
+        case Trial():
+            return code_text(given.architecture)
+        case Architecture():
+            return code_text(given)
+        case str() | os.PathLike():
+            return read_written(os.fspath(given))
+    try:
+        code = [operator.index(number) for number in given]
+    except TypeError:
+        raise ArchitectureError(
+            f"{str(given)[:80]} is not an architecture. Give a name such as TransE, 11 whole "
+            "numbers, a formula, a JSON file, a run, or what a search found."
+        ) from None
+    return code_text(read_architecture(code))
+
+
+def read_given_settings(given: GivenSettings | None, base: TrainingSettings) -> TrainingSettings:
+    """Return the settings given whole, or the base with what a file or a run changes."""
+    if given is None:
+        return base
+    if isinstance(given, TrainingSettings):
+        return given
+    path = given.path if isinstance(given, SearchResult) else Path(given)
+    if not path.is_dir():
+        return read_settings(path, base)
+    run = RunFolder.open(path)
+    settings = read_settings(run.experiment_file, base)
+    plan = read_experiment(run.experiment_file).plan
+    if plan is None or plan.strategy is not StrategyName.TUNE:
+        return settings
+    return tuned_settings(settings, best_trial(run))
+
+
+def read_seed(given: SupportsIndex) -> int:
+    """Return a seed as Python's own whole number, whoever's it is."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise SettingsError(
+            f"`seed` is {given!r}, but it must be a whole number. Give for instance 3."
+        ) from None
+
+
+def find_preset(preset: str | None, data: Source | AnyGraph) -> Preset | None:
+    """Return the published row that a word asks for, if one is asked for."""
+    if preset is None:
+        return None
+    if preset != "paper":
+        raise SettingsError(f"preset {preset!r} is unknown. There is `paper`.")
+    return paper_preset(data.name if isinstance(data, KnowledgeGraph | GraphPair) else str(data))
+
+
+def refuse_unknown(given: Mapping[str, Any], known: type, function: str) -> None:
+    """Raise for a keyword that a function does not have, with the one that was probably meant."""
+    names = list(known.__annotations__)
+    for name in (name for name in given if name not in names):
+        if name in ("second", "pairs", "split"):
+            raise SettingsError(
+                f"`{name}` is not for `{function}`: it says how data is read. Give it to `load`, "
+                "and the graph that comes out to this function."
+            )
+        for kind, value in ((SearchPlan, "plan"), (Retraining, "retraining")):
+            if name in kind.__annotations__ and function != "train":
+                raise SettingsError(
+                    f"`{name}` is part of `{value}`. Give {value}={kind.__name__}({name}=…)."
+                )
+        close = difflib.get_close_matches(name, names, n=1)
+        advice = f"Did you mean {close[0]}?" if close else f"There are {', '.join(names)}."
+        raise SettingsError(f"`{function}` has no option {name!r}. {advice}")

@@ -1,0 +1,22 @@
+"""Runs that several tests look at."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from interstellar.runs.run import Result
+from tests.runs.small_runs import GRAPH, PAIR, train
+
+
+@pytest.fixture(scope="package")
+def wholes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Result]]:
+    """Runs that nobody stopped, by their data."""
+    folder = tmp_path_factory.mktemp("wholes")
+    return {data: (folder / data, train(folder / data, data)) for data in (GRAPH, PAIR)}
+
+
+@pytest.fixture
+def finished(wholes: dict[str, tuple[Path, Result]], tmp_path: Path) -> Path:
+    """A finished run of one's own."""
+    return Path(shutil.copytree(wholes[GRAPH][0], tmp_path / "run"))

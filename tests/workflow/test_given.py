@@ -1,0 +1,180 @@
+"""What users give: data, architectures, settings, seeds and devices in any form."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interstellar.architecture.notation import code_text, read_architecture, to_json
+from interstellar.data.graph import GraphPair
+from interstellar.data.loading import load
+from interstellar.data.splitting import SplitShares
+from interstellar.errors import InterstellarError, SettingsError
+from interstellar.runs.search_plan import SearchPlan, StrategyName
+from interstellar.runs.training_run import train_run
+from interstellar.searching.search_journal import read_written
+from interstellar.training.presets import ALIGNMENT, SMALL, SMALL_ALIGNMENT, SMALL_PAIR_TRIPLETS
+from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.given import (
+    build_experiment,
+    final_settings,
+    read_data,
+    read_given_architecture,
+    read_given_settings,
+    read_seed,
+    trial_settings,
+)
+from interstellar.workflow.progress import Audience
+from tests.searching.small_searches import CPU, SETTINGS, run_search, small_search
+from tests.tiny_graphs import ring, write_rows
+
+NOBODY = Audience.NOBODY
+CODE = [0, 4, 10, 1, 1, 0, 0, 1, 1, 0, 1]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search that has ended."""
+    out = tmp_path_factory.mktemp("searched") / "run"
+    run_search(small_search(), out, n_trials=2)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("data", "settings"),
+    [("synthetic:entities=60", SMALL), ("synthetic-alignment:entities=60", SMALL_ALIGNMENT)],
+)
+def test_small_data_has_the_settings_of_small_data(data: str, settings: TrainingSettings) -> None:
+    graph = read_data(data, NOBODY)
+
+    assert final_settings(graph) == settings
+    assert trial_settings(graph) == settings
+
+
+def test_a_pair_counts_the_triplets_of_both_its_graphs() -> None:
+    graph = read_data("synthetic-alignment:entities=600", NOBODY)
+
+    assert isinstance(graph, GraphPair)
+    assert len(graph.source.triplets) < SMALL_PAIR_TRIPLETS
+    assert final_settings(graph) == ALIGNMENT
+
+
+def test_the_experiment_says_how_its_graph_was_read_and_finds_it_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path / "ring.tsv", ring(40))
+    monkeypatch.chdir(tmp_path)
+
+    graph = load("ring.tsv", split="80/10/10", seed=7)
+    experiment = build_experiment(graph, architecture="TransE", seed=5, settings=SETTINGS)
+
+    assert experiment.data == str(tmp_path / "ring.tsv")
+    assert experiment.split == SplitShares(train=0.8, valid=0.1, test=0.1)
+    assert experiment.split_seed == 7
+    assert (experiment.architecture, experiment.seed) == ("TransE", 5)
+
+
+def test_a_loaded_graph_is_taken_as_it_is() -> None:
+    graph = load("geography-S1")
+
+    assert read_data(graph, NOBODY) is graph
+
+
+def test_triplets_in_memory_are_named_after_their_graph() -> None:
+    graph = read_data(ring(40), NOBODY)
+
+    experiment = build_experiment(graph, architecture="TransE", seed=0, settings=SETTINGS)
+
+    assert experiment.data == graph.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TransE",
+        "[0,2,0,0,0,0,0,0,0,0,0]",
+        "O_r = tanh(h + W4 r); v = s ⊗ W6 O_r",
+        json.dumps(to_json(read_architecture("RSN")), indent=8),
+        "no\0path",
+        "",
+    ],
+)
+def test_an_architecture_that_is_no_run_stays_as_it_was_written(text: str) -> None:
+    assert read_written(text) == text
+
+
+@pytest.mark.parametrize("given", [CODE, tuple(CODE), np.array(CODE)])
+def test_an_architecture_may_be_given_by_its_numbers(given: Any) -> None:
+    assert read_given_architecture(given) == code_text(read_architecture(CODE))
+
+
+@pytest.mark.parametrize("given", [CODE[:10], ["x"] * 11, [0.5] * 11, 11])
+def test_numbers_that_are_no_code_are_refused_in_words(given: Any) -> None:
+    with pytest.raises(InterstellarError, match="11"):
+        read_given_architecture(given)
+
+
+def test_the_run_of_a_training_stands_for_its_architecture_and_settings(tmp_path: Path) -> None:
+    experiment = small_search(architecture="RSN")
+    train_run(replace(experiment, plan=None), tmp_path / "run", device=CPU)
+
+    found = read_written(str(tmp_path / "run"))
+
+    assert read_architecture(found) == read_architecture("RSN")
+    assert read_given_settings(tmp_path / "run", SMALL) == experiment.settings
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_the_run_of_a_search_stands_for_its_best_finished_or_not(
+    tmp_path: Path, searched: Path, is_finished: bool
+) -> None:
+    best = json.loads((searched / "result.json").read_text())["best"]["code"]
+    run = copy_run(searched, tmp_path / "run", is_finished=is_finished)
+
+    assert read_architecture(read_written(str(run))) == read_architecture(best)
+
+
+def test_a_search_without_any_score_has_no_best_yet(tmp_path: Path, searched: Path) -> None:
+    run = copy_run(searched, tmp_path / "run", is_finished=False)
+    journal = run / "journal.jsonl"
+    kept = [line for line in journal.read_text().splitlines() if '"ended"' not in line]
+    journal.write_text("\n".join(kept) + "\n")
+
+    with pytest.raises(SettingsError, match="no trial with a score yet"):
+        read_written(str(run))
+
+
+def test_a_folder_with_only_an_experiment_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").touch()
+
+    with pytest.raises(SettingsError, match="is no run: it lacks"):
+        read_written(str(tmp_path))
+
+
+def test_the_settings_of_a_tuning_are_the_best_it_found(tmp_path: Path) -> None:
+    plan = SearchPlan(strategy=StrategyName.TUNE, keep=("dropout",))
+    tuning = small_search(StrategyName.TUNE, architecture="TransE", plan=plan)
+    best = run_search(tuning, tmp_path / "run", n_trials=2)["best"]["settings"]
+
+    settings = read_given_settings(tmp_path / "run", SMALL)
+
+    assert {name: getattr(settings, name) for name in best} == best
+    assert settings.dim == SETTINGS.dim
+
+
+def test_a_seed_of_numpy_is_a_seed_and_a_text_is_none() -> None:
+    assert type(read_seed(np.int64(3))) is int
+    with pytest.raises(SettingsError, match="`seed` is '3', but it must be a whole number"):
+        read_seed("3")  # type: ignore[arg-type]
+
+
+def copy_run(run: Path, to: Path, *, is_finished: bool) -> Path:
+    """Return a copy of a run, perhaps as it was before it ended."""
+    shutil.copytree(run, to)
+    if not is_finished:
+        (to / "result.json").unlink()
+    return to
