@@ -89,6 +89,12 @@ def test_formulas_are_shown_on_terminals_of_any_encoding(
         assert shown.split()[:3] == [b"O_r", b"=", b"s_t"]
 
 
+def test_the_formula_leaves_out_what_nobody_reads(capfd: Capture) -> None:
+    outcome = run_command(capfd, "show", "[3,4,15,1,1,1,1,0,0,0,0]", "--json").json
+
+    assert "O_s" not in outcome["formula"] + "".join(outcome["formulas"])
+
+
 def test_a_program_whose_output_is_ascii_shows_formulas_too() -> None:
     command = [sys.executable, "-m", "interstellar", "show", "ComplEx"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -66,7 +66,7 @@ def show(
         with replacing_file(svg) as file:
             file.write(draw_svg(point).encode())
         report(f"drawn into {svg}")
-    lines, name, formula = formulas(point), name_of(point), to_formula(point)
+    lines, name, formula = formulas(point), name_of(point), to_formula(canonical)
     if as_json:
         codes = {"code": to_code(point), "canonical": to_code(canonical)}
         notations = {"name": name, "formula": formula, "formulas": lines, "json": to_json(point)}
