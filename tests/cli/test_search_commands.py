@@ -219,6 +219,17 @@ def test_every_strategy_can_search_the_macro_level_alone(
     assert found["shared_rounds"] == (1 if strategy in ("darts", "one-shot") else 0)
 
 
+def test_trials_beyond_those_asked_for_now_count_and_that_is_said(
+    capfd: pytest.CaptureFixture[str], finished: Path, tmp_path: Path
+) -> None:
+    out = shutil.copytree(finished, tmp_path / "run")
+
+    outcome = run_command(capfd, "search", "--resume", "--trials", 2, "--out", out, "--json")
+
+    assert outcome.json["trials"] == 4
+    assert "note: it has 4 trials, more than the 2 asked for now: all of them count." in outcome.err
+
+
 def test_random_search_comes_to_an_end_where_it_has_tried_every_network(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
