@@ -48,6 +48,28 @@ def test_a_finished_run_gives_its_result_without_training(
     assert train_run(small_experiment(), out, device=CPU, resume=True, observer=stop) == result
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weights_sha256", None),
+        ("metrics", None),
+        ("metrics", {"valid": "good", "test": None}),
+        ("best_epoch", None),
+        ("seconds", "x"),
+        ("step_ms", [1]),
+    ],
+)
+def test_an_altered_result_is_not_given_for_that_of_a_finished_run(
+    tmp_path: Path, wholes: dict[str, tuple[Path, Result]], name: str, value: object
+) -> None:
+    out, result = wholes[GRAPH]
+    run = RunFolder.open(Path(shutil.copytree(out, tmp_path / "run")))
+    run.write_result(result | {name: value})
+
+    with pytest.raises(DataError, match=r"result\.json does not say .* Take it from a copy"):
+        resume(run.path)
+
+
 def test_resuming_where_there_is_nothing_begins_a_run(tmp_path: Path) -> None:
     resume(tmp_path / "run", max_epochs=1)
 

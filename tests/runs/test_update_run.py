@@ -208,17 +208,22 @@ def test_an_update_killed_and_resumed_is_the_one_that_was_not(
     assert resumed["continued_from"] == whole["continued_from"]
 
 
+@pytest.mark.parametrize(
+    "altered", [{}, {"continued_from": None}, {"continued_from": {"added": 1}}]
+)
 def test_a_result_without_its_origin_gets_it_when_the_update_is_resumed(
-    aligned: Path, tmp_path: Path
+    aligned: Path, tmp_path: Path, altered: Result
 ) -> None:
     update = tiny_update(aligned, 1)
-    train_run(
+    result = train_run(
         update.experiment, tmp_path / "new", device=CPU, graph=update.graph, initial=update.initial
     )
+    RunFolder.open(tmp_path / "new").write_result(result | altered)
 
     result = update_run(update, tmp_path / "new", device=CPU, resume=True)
 
     assert result["continued_from"]["added"] == 1
+    assert result["continued_from"]["run"] == str(aligned)
 
 
 def test_resuming_with_other_facts_is_refused(aligned: Path, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, build_network, task_for
 
 CALIBRATION_FILE, CALIBRATION, VERSION = "calibration.json", "calibration", 1
+SPENT = ("best_epoch", "epochs", "seconds", "step_ms")
+"""What of a result says how long it took."""
 LEAST_QUERIES = 20
 """To fit a temperature on: ten validation triplets, both ways."""
 
@@ -81,22 +83,24 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
         )
     if not run.is_finished:
         raise SettingsError(f"{path} has not finished training. Resume it, and then open it.")
-    result = _read_result(run, experiment)
+    result = read_training_result(run, experiment)
     task, architecture = task_for(load_graph(run)), read_architecture(experiment.architecture)
     network = build_network(task, architecture, dim=experiment.settings.dim, dropout=0.0)
     load_weights(network, run.weights_file, sha256=result["weights_sha256"])
     return TrainedRun(experiment, task, network.to(device))
 
 
-def _read_result(run: RunFolder, experiment: Experiment) -> Result:
-    """Return the result of a training, which says what the weights are and how good."""
+def read_training_result(run: RunFolder, experiment: Experiment) -> Result:
+    """Return the result of a training: what the weights are, how good, and what they took."""
     result: Result = run.read_result()
     weights, metrics = result.get("weights_sha256"), result.get("metrics")
     is_measured = isinstance(metrics, dict) and all(_are_numbers(metrics.get(s, "")) for s in Split)
-    if not isinstance(weights, str) or not is_measured:
+    is_timed = _are_numbers({name: result.get(name) for name in SPENT})
+    if not isinstance(weights, str) or not is_measured or not is_timed:
         raise DataError(
-            f"{run.result_file} does not say `weights_sha256` and the `metrics` of valid and test "
-            "as the result of a training does: it was altered. Take it from a copy, or train anew."
+            f"{run.result_file} does not say `weights_sha256`, the `metrics` of valid and test, "
+            f"and {', '.join(SPENT)} as the result of a training does: it was altered. Take it "
+            "from a copy, or train anew."
         )
     trained = result.get("architecture", experiment.architecture)
     if trained != experiment.architecture:

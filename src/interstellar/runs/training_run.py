@@ -38,7 +38,7 @@ from interstellar.runs.run import (
     refuse_other_data,
     writing,
 )
-from interstellar.runs.trained_run import find_temperature
+from interstellar.runs.trained_run import find_temperature, read_training_result
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split, held_out, require_validation
 from interstellar.tasks.task import Task, build_network, task_for
@@ -98,7 +98,7 @@ def train_run(
     graph = graph or load_data(experiment)
     if run is not None and run.is_finished and read_beginning(run, experiment) == experiment:
         refuse_other_data(run, {"graph_sha256": graph_sha256(graph)})
-        return run.read_result()
+        return read_training_result(run, experiment)
     with advising_on_memory(experiment.settings):
         prepared = prepare(experiment, graph, device)  # before a folder is made: it may refuse
     facts = facts_of(graph, prepared.paths)

@@ -23,6 +23,7 @@ from interstellar.data.loading import Source, settle
 from interstellar.data.triplets import OBJECT, SUBJECT
 from interstellar.errors import DataError, SettingsError
 from interstellar.paths.walk_graph import WalkGraph
+from interstellar.records.json_files import to_plain
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Continued, Experiment
 from interstellar.runs.grown_graph import (
@@ -144,10 +145,10 @@ def update_run(
         resume=resume,
         observer=observer,
     )
-    run = RunFolder.open(out)
-    if "continued_from" not in result:
+    run, record = RunFolder.open(out), to_plain(update.as_record())
+    if result.get("continued_from") != record:  # killed before it was said, or altered
         with run.writing():
-            run.write_result(result | {"continued_from": update.as_record()})
+            run.write_result(result | {"continued_from": record})
     return run.read_result()
 
 
