@@ -16,6 +16,7 @@ from interstellar.inference.iterated_alignment import Proposal
 from interstellar.records.json_files import write_json
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.kept_graph import load_graph
+from tests.cli.named_pipe import listening, needs_pipes
 from tests.cli.run_command import run_command
 
 SMALL = ("--architecture", "RSN", "--dim", 16, "--batch-size", 256, "--epochs", 6)
@@ -115,6 +116,23 @@ def test_files_that_exist_are_replaced_only_if_asked_and_before_anything_is_comp
     assert not (tmp_path / "p.tsv").exists()
     assert run_command(capfd, *command, "--overwrite").code == 0
     assert alone.read_text() != "mine"
+
+
+@needs_pipes
+def test_pipes_are_written_into_and_links_keep_naming_their_file(
+    capfd: pytest.CaptureFixture[str], aligned: Path, tmp_path: Path
+) -> None:
+    pipe, link, target = (tmp_path / name for name in ("pairs", "alone", "far.tsv"))
+    link.symlink_to(target)
+
+    with listening(pipe) as heard:
+        said = run_command(capfd, "align", aligned, "--out", pipe, "--unmatched", link)
+
+    assert said.code == 0
+    assert pipe.is_fifo()
+    assert heard[0].startswith(b"first\tsecond\tscore\tknown\n")
+    assert link.is_symlink()
+    assert target.read_text().startswith("graph\tentity\n")
 
 
 def test_a_person_reads_how_many_pairs_there_are(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from interstellar.cli.app import main
+from tests.cli.named_pipe import listening, needs_pipes
 from tests.cli.run_command import run_command
 
 Capture = pytest.CaptureFixture[str]
@@ -71,6 +72,23 @@ def test_show_draws_a_picture(capfd: Capture, tmp_path: Path) -> None:
     assert ET.parse(svg).getroot().tag.endswith("svg")
 
 
+@needs_pipes
+def test_a_picture_is_drawn_into_pipes_and_links_keep_naming_their_file(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    pipe, link, target = (tmp_path / name for name in ("pipe.svg", "link.svg", "far.svg"))
+    link.symlink_to(target)
+
+    with listening(pipe) as heard:
+        into_pipe = run_command(capfd, "show", DBP_WD, "--svg", pipe)
+    through_link = run_command(capfd, "show", DBP_WD, "--svg", link)
+
+    assert (into_pipe.code, through_link.code) == (0, 0)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert heard == [target.read_bytes()]
+
+
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
 def test_formulas_are_shown_on_terminals_of_any_encoding(
@@ -95,14 +113,29 @@ def test_the_formula_leaves_out_what_nobody_reads(capfd: Capture) -> None:
     assert "O_s" not in outcome["formula"] + "".join(outcome["formulas"])
 
 
-def test_a_program_whose_output_is_ascii_shows_formulas_too() -> None:
+def test_a_program_whose_output_is_latin_1_shows_formulas_too() -> None:
     command = [sys.executable, "-m", "interstellar", "show", "ComplEx"]
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
 
     shown = subprocess.run(command, env=environment, capture_output=True, check=False)
 
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert shown.stdout.split()[:3] == [b"O_r", b"=", b"s_t"]
+
+
+def test_files_whose_names_are_not_utf8_are_read_and_drawn_and_shown_by_their_escapes(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    read, drawn = (
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff" + end)) for end in (b".json", b".svg")
+    )
+    read.write_text(json.dumps(run_command(capfd, "show", "RSN", "--json").json["json"]))
+
+    outcome = run_command(capfd, "show", read, "--svg", drawn)
+
+    assert outcome.code == 0
+    assert r"/\udcff.svg" in outcome.err
+    assert ET.parse(drawn).getroot().tag.endswith("svg")
 
 
 def test_a_name_that_is_no_text_is_reported_without_a_traceback(capfd: Capture) -> None:

@@ -1,12 +1,15 @@
 """`interstellar data …` and `interstellar paths`."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from interstellar.data import synthetic_settings
 from tests.benchmark_sets import requires_set
+from tests.cli.named_pipe import listening, needs_pipes
 from tests.cli.run_command import run_command
 from tests.tiny_graphs import ring, write_rows, write_rsn_folder, write_split_folder
 
@@ -64,6 +67,32 @@ def test_info_for_a_person_shows_counts_and_notes(capfd: Capture, tmp_path: Path
 
     assert "entities   2,000" in outcome.out
     assert "note: g.tsv: 2,000 duplicate triplets were dropped" in outcome.out
+
+
+def test_a_file_name_that_is_not_utf8_is_shown_by_its_escapes(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/na\xffme.tsv"))
+    path.write_text("".join(f"e{i}\tr\te{(i + 1) % 20}\n" for i in range(20)))
+
+    found = run_command(capfd, "data", "info", path, "--json").json
+    said = run_command(capfd, "data", "info", path)
+
+    assert found["name"] == r"na\udcffme.tsv"
+    assert said.code == 0
+    assert r"na\udcffme.tsv" in said.out
+
+
+def test_a_graph_larger_than_the_memory_is_refused_in_one_line(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthetic_settings, "count_machine_bytes", lambda: 1_000_000)
+
+    outcome = run_command(capfd, "data", "info", "synthetic:entities=20000")
+
+    assert outcome.code == 2
+    assert "of memory, and this machine has 0.0 GB. Ask for fewer entities" in outcome.err
+    assert outcome.err.count("\n") == 1
 
 
 def test_check_lists_every_fault_and_exits_2(capfd: Capture, tmp_path: Path) -> None:
@@ -216,6 +245,23 @@ def test_paths_are_the_same_for_the_same_seed_in_every_form(capfd: Capture, tmp_
     assert outcomes[0]["paths"] == 4 * 1108
     assert outcomes[0]["steps"] == 3
     assert np.load(tmp_path / "a.npy").shape == (4 * 1108, 7)
+
+
+@needs_pipes
+def test_paths_are_written_into_pipes_and_links_keep_naming_their_file(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    pipe, link, target = (tmp_path / name for name in ("pipe.tsv", "link.tsv", "far.tsv"))
+    link.symlink_to(target)
+
+    with listening(pipe) as heard:
+        into_pipe = run_command(capfd, "paths", "geography-S1", "--out", pipe)
+    through_link = run_command(capfd, "paths", "geography-S1", "--out", link)
+
+    assert (into_pipe.code, through_link.code) == (0, 0)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert heard == [target.read_bytes()]
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.txt", "p.npy.gz"])

@@ -1,12 +1,11 @@
 """`interstellar export`."""
 
-import os
-import threading
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.named_pipe import listening, needs_pipes
 from tests.cli.run_command import run_command
 
 Capture = pytest.CaptureFixture[str]
@@ -102,20 +101,16 @@ def test_a_file_that_exists_is_replaced_only_if_asked(
     assert out.read_text() != "mine"
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes on this system")
-def test_pipes_are_written_into(capfd: Capture, trained: Path, tmp_path: Path) -> None:
+@needs_pipes
+def test_a_pipe_is_written_into(capfd: Capture, trained: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
-    reader.start()
 
-    said = run_command(capfd, "export", trained, "--out", pipe, "--format", "tsv")
-    reader.join(timeout=30)
+    with listening(pipe) as heard:
+        said = run_command(capfd, "export", trained, "--out", pipe, "--format", "tsv")
 
     assert said.code == 0
-    assert read[0].startswith("name\tkind\t")
     assert pipe.is_fifo()
+    assert heard[0].startswith(b"name\tkind\t")
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="standard output has no name here")

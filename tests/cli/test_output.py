@@ -2,10 +2,20 @@
 
 import json
 import math
+import sys
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from interstellar.cli.output import format_value, print_fields, print_json, print_rows, report, say
+from interstellar.cli.output import (
+    format_value,
+    print_fields,
+    print_json,
+    print_rows,
+    print_what_can_be_printed,
+    report,
+    say,
+)
 
 
 def test_json_has_null_for_what_is_no_number_and_escapes_half_characters(
@@ -16,6 +26,19 @@ def test_json_has_null_for_what_is_no_number_and_escapes_half_characters(
     said = capfd.readouterr().out
     assert "NaN" not in said
     assert json.loads(said) == {"mrr": None, "rows": [None, 0.5], "name": "a\\ud800é"}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_json_is_json_on_terminals_of_any_encoding(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    terminal = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(terminal, encoding, write_through=True))
+    print_what_can_be_printed()
+
+    print_json({"name": "é 🚀"})
+
+    assert json.loads(terminal.getvalue()) == {"name": "é 🚀"}
 
 
 @pytest.mark.parametrize(

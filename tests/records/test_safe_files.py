@@ -3,7 +3,6 @@
 import errno
 import gzip
 import os
-import stat
 import subprocess
 import sys
 import threading
@@ -164,35 +163,34 @@ def test_a_pipe_is_written_into_once_all_is_there(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     heard: list[bytes] = []
-    listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
     listener.start()
 
     with replacing_file(pipe) as file:
         file.write(b"he")
         file.seek(0)  # as those who write Parquet ask
         file.write(b"what was heard")
+    assert pipe.is_fifo()
     listener.join(10)
 
     assert heard == [b"what was heard"]
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_device_is_written_into() -> None:
-    with replacing_file(Path("/dev/null")) as file:
-        file.write(b"nothing")
+    """A terminal, since in its folder nothing can be replaced, even if it were tried."""
+    screen, terminal = os.openpty()
+    device = Path(os.ttyname(terminal))
 
-    assert Path("/dev/null").is_char_device()
+    with replacing_file(device) as file:
+        file.write(b"what was shown")
+
+    assert device.is_char_device()
+    assert os.read(screen, 99) == b"what was shown"
+    os.close(screen)
+    os.close(terminal)
 
 
 PRINTING = """
-import sys
-import errno
-import gzip
-import os
-import stat
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from interstellar.records.safe_files import replacing_file
 print("before")

@@ -21,6 +21,7 @@ from tests.runs.small_runs import (
     CPU,
     GRAPH,
     PAIR,
+    Stop,
     checkpoints_in,
     damage,
     events_of,
@@ -263,6 +264,17 @@ def test_too_little_memory_is_said_with_advice(tmp_path: Path) -> None:
     assert "memory does not hold this training (dimension 65,536" in done.stderr
     assert "Lower the dimension" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_memory_that_runs_out_in_training_is_said_with_advice_and_no_epoch_is_lost(
+    tmp_path: Path,
+) -> None:
+    out, stop = tmp_path / "run", Stop(40, MemoryError())
+
+    with pytest.raises(TrainingError, match=r"does not hold this training.* Lower the dimension"):
+        train_run(small_experiment(), out, device=CPU, observer=stop)
+
+    assert [path.name for path in checkpoints_in(out)] == ["epoch-000003.safetensors"]
 
 
 def test_a_metric_that_the_data_does_not_have_is_refused(tmp_path: Path) -> None:

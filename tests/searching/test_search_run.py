@@ -14,6 +14,7 @@ import torch
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import from_code, from_code_text
 from interstellar.architecture.search_space import SearchSpace, Subspace
+from interstellar.engine import local_processes
 from interstellar.errors import DataError, SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
@@ -537,6 +538,21 @@ def test_two_workers_try_what_one_tries_and_find_the_same(
     assert by_number(tmp_path / "both") == by_number(tmp_path / "alone")
     assert both["best"]["code"] == alone["best"]["code"]
     assert epochs == {(1, 2), (2, 2)}
+
+
+def test_a_search_uses_no_more_workers_than_it_has_trials(
+    tmp_path: Path,
+    finished: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is finished, so that none is started to find out."""
+    monkeypatch.setattr(local_processes, "count_cores", lambda: 64)
+    out = copy_run(finished, tmp_path)
+
+    run_search(HYBRID, out, n_trials=5, n_workers=1000, resume=True)
+
+    assert "5 workers are used, not 1000: there are 5 pieces of work" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import interstellar as ist
 from interstellar.architecture.notation import code_text, read_architecture, to_json
 from interstellar.data.graph import GraphPair
 from interstellar.data.loading import load
 from interstellar.data.splitting import SplitShares
 from interstellar.errors import InterstellarError, SettingsError
+from interstellar.records.run_folder import RunFolder
 from interstellar.runs.search_plan import SearchPlan, StrategyName
 from interstellar.runs.training_run import train_run
 from interstellar.searching.search_journal import read_written
@@ -136,6 +138,22 @@ def test_the_run_of_a_search_stands_for_its_best_finished_or_not(
     run = copy_run(searched, tmp_path / "run", is_finished=is_finished)
 
     assert read_architecture(read_written(str(run))) == read_architecture(best)
+
+
+@pytest.mark.parametrize(
+    "best",
+    [{}, {"best": None}, {"best": "TransE"}, {"best": {}}, {"best": {"code": [0, 0, 2, *[0] * 8]}}],
+)
+def test_the_best_of_a_search_is_that_of_its_journal_whatever_its_result_says(
+    tmp_path: Path, searched: Path, best: dict[str, object]
+) -> None:
+    run = RunFolder.open(copy_run(searched, tmp_path / "run", is_finished=True))
+    written = run.read_result()
+    code = written.pop("best")["code"]  # type: ignore[index]
+    run.write_result(written | best)
+
+    assert read_architecture(read_written(str(run.path))) == read_architecture(code)
+    assert ist.SearchResult.open(run.path).best.code == code
 
 
 def test_a_search_without_any_score_has_no_best_yet(tmp_path: Path, searched: Path) -> None:

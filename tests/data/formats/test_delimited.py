@@ -11,6 +11,7 @@ import pytest
 
 from interstellar.data.findings import Findings
 from interstellar.data.formats.any_table import read_triplets
+from interstellar.data.formats.files import most_unpacked_bytes
 from interstellar.data.formats.name_table import TRIPLET, NameTable
 from interstellar.errors import SettingsError
 
@@ -224,6 +225,12 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_a_fault_that_says_so(
     assert "$INTERSTELLAR_MAX_UNPACKED_GB" in fault.fault
     monkeypatch.setenv("INTERSTELLAR_MAX_UNPACKED_GB", "0.01")
     assert len(read(path)[0]) == 50_000
+
+
+def test_unless_said_a_file_may_unpack_to_two_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INTERSTELLAR_MAX_UNPACKED_GB", raising=False)
+
+    assert most_unpacked_bytes() == 2_000_000_000
 
 
 def test_a_limit_that_is_no_number_is_refused(
