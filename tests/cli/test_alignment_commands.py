@@ -174,7 +174,7 @@ def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(
         capfd, "align", aligned, "--out", tmp_path / "pairs.tsv", "--unmatched", alone
     )
 
-    assert outcome.code != 0
+    assert outcome.code == 1
     assert f"{alone.parent} is not a folder" in outcome.err
     assert list(tmp_path.iterdir()) == []
 

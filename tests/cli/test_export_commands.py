@@ -76,7 +76,7 @@ def test_faults_of_the_user_write_nothing(
 def test_a_folder_that_is_not_there_is_said(capfd: Capture, trained: Path, tmp_path: Path) -> None:
     outcome = run_command(capfd, "export", trained, "--out", tmp_path / "no" / "where.tsv")
 
-    assert outcome.code != 0
+    assert outcome.code == 1
     assert "is not a folder" in outcome.err
 
 

@@ -446,6 +446,7 @@ def test_finalists_are_told_apart_by_their_formulas_and_the_winner_is_named(
     for formula in ("O_r = s + r; v = O_r", "O_r = s ⊙ r; v = O_r"):
         assert f"finalist {formula}  " in shown.out
     assert re.search(r"^winner +O_r = s", shown.out)
+    assert "best" not in shown.out
     assert f"`interstellar show {tmp_path / 'run' / 'final'}`" in shown.err
 
 
