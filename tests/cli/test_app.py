@@ -12,22 +12,19 @@ import pytest
 import typer
 
 from interstellar.cli.app import FORMER, app, describe_interruption, modernise, run, translate
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, run_command
+from tests.imported_modules import list_imported
 
 TRAIN = ["train", "geography-S1", "--architecture", "TransE"]
 
 
 def test_help_needs_neither_torch_nor_numpy_nor_arrow() -> None:
     code = (
-        "import sys; from interstellar.cli.app import run;"
-        "run(['--help']); run(['data', '--help']); run(['search', '--help']);"
-        "heavy = ('torch', 'numpy', 'pyarrow', 'scipy', 'pooch');"
-        "print(sorted(m for m in heavy if m in sys.modules))"
+        "from interstellar.cli.app import run;"
+        "run(['--help']); run(['data', '--help']); run(['search', '--help'])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert list_imported(code, "torch", "numpy", "pyarrow", "scipy", "pooch") == []
 
 
 @pytest.mark.parametrize(
@@ -69,11 +66,7 @@ def test_a_fault_of_the_user_is_one_line_exit_2_and_writes_nothing(
 
     outcome = run_command(capfd, *arguments)
 
-    assert outcome.code == 2
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert words in outcome.err
+    assert_refused(outcome, words)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 
 from interstellar.cli import prediction_commands
-from interstellar.cli.app import run as run_program
-from tests.cli.run_command import Outcome, run_command
+from tests.cli.run_command import assert_refused, make_run, run_command
 
 SMALL = ("--dim", 8, "--batch-size", 256, "--epochs", 3)
 TAB_NAME, LONG_NAME = "a\tb\nc", "long" * 2500
 
 
 def train(out: Path, *arguments: object) -> Path:
-    command = ("train", *arguments, *SMALL, "--out", out)
-    assert run_program([str(argument) for argument in command]) == 0
-    return out
+    return make_run(out, "train", *arguments, *SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +38,6 @@ def odd_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = (",".join(f'"{name}"' for name in (s, "next", o)) + "\n" for s, o in rows)
     (folder / "graph.csv").write_text("".join(lines), encoding="utf-8")
     return train(folder / "run", folder / "graph.csv", "--architecture", "ComplEx")
-
-
-def assert_refused(outcome: Outcome, *words: str) -> None:
-    assert outcome.code == 2, outcome.err
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert len(outcome.err) < 1000
-    for word in words:
-        assert word in outcome.err
 
 
 def test_the_folder_of_a_search_is_refused_with_what_to_do(
