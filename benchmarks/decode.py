@@ -10,8 +10,6 @@ of random ones with a direction in common, so that there are hubs, as in trained
 """
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +24,7 @@ from interstellar.evaluation.alignment import rescore
 from interstellar.evaluation.matching import list_nearest, match_one_to_one
 from interstellar.evaluation.similarity import Decoding, Similarity
 from interstellar.evaluation.sinkhorn import SinkhornSettings, balance
+from report import write_report
 
 FEW_ROUNDS = 5
 ALL_ROUNDS = SinkhornSettings().n_rounds
@@ -45,9 +44,8 @@ def main() -> None:
     figures |= measure_decodings(first, second, arguments.decodings)
     for name, value in figures.items():
         print(f"{name:28} {value:.4g}")
-    if arguments.json is not None:
-        report = {"benchmark": "decode", "n": arguments.n, "dim": arguments.dim, "figures": figures}
-        arguments.json.write_text(json.dumps(report | machine(device), indent=2) + "\n")
+    facts = {"benchmark": "decode", "n": arguments.n, "dim": arguments.dim, "figures": figures}
+    write_report(arguments.json, facts, device=device)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -136,11 +134,6 @@ def measure(work: Callable[[], Result], where: Tensor) -> tuple[float, Result]:
     if where.is_cuda:
         torch.cuda.synchronize(where.device)
     return time.perf_counter() - start, result
-
-
-def machine(device: torch.device) -> dict[str, str | int]:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
-    return {"machine": name, "threads": torch.get_num_threads(), "torch": torch.__version__}
 
 
 if __name__ == "__main__":

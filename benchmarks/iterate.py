@@ -9,9 +9,7 @@ hundred, so a difference of a few points is chance: `standard_error` says how mu
 """
 
 import argparse
-import json
 import math
-import platform
 import shutil
 import tempfile
 import time
@@ -25,6 +23,7 @@ import interstellar as ist
 from interstellar.evaluation.similarity import Decoding
 from interstellar.inference.iterated_alignment import IterationSettings, iterate_run
 from interstellar.runs.training_run import train_run
+from report import write_report
 from small_alignment import make_pair
 
 CPU = torch.device("cpu")
@@ -46,17 +45,15 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     rows = [measure(seed, arguments) for seed in range(arguments.pairs)]
-    if arguments.json:
-        facts = {
-            "benchmark": "iterate",
-            "architecture": ARCHITECTURE,
-            "data": DATA,
-            "known": arguments.known,
-            "rounds": arguments.rounds,
-            "machine": platform.machine(),
-            "torch": torch.__version__,
-        }
-        arguments.json.write_text(json.dumps(facts | {"rows": rows}, indent=1) + "\n")
+    facts = {
+        "benchmark": "iterate",
+        "architecture": ARCHITECTURE,
+        "data": DATA,
+        "known": arguments.known,
+        "rounds": arguments.rounds,
+        "rows": rows,
+    }
+    write_report(arguments.json, facts)
 
 
 def measure(seed: int, arguments: argparse.Namespace) -> dict[str, Any]:

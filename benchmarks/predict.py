@@ -13,14 +13,11 @@ its own. Queries are drawn at random in both directions.
 """
 
 import argparse
-import json
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +26,7 @@ import torch
 import interstellar
 from interstellar.inference.prediction import RunPredictor
 from interstellar.inference.query_file import answer_file
+from report import write_report
 
 CPU = torch.device("cpu")
 GRAPH = "synthetic:entities=40000"
@@ -51,10 +49,8 @@ def main() -> None:
     for name, value in figures.items():
         print(f"{name:<12} {value:.4g}")
     print(f"targets: start ≤ {MOST_START}, in_process ≥ {LEAST_BATCH}")
-    if arguments.json is not None:
-        report = {"benchmark": "predict", "run": arguments.run and arguments.run.name}
-        report |= {"figures": figures} | machine()
-        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+    run_name = arguments.run and arguments.run.name
+    write_report(arguments.json, {"benchmark": "predict", "run": run_name, "figures": figures})
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -120,14 +116,6 @@ def measure_batch(predictor: RunPredictor, queries: list[Names], folder: Path) -
     batch_ms = (time.perf_counter() - started) / len(queries) * 1e3
     alone_ms = statistics.median(alone) * 1e3
     return {"alone_ms": alone_ms, "batch_ms": batch_ms, "in_process": alone_ms / batch_ms}
-
-
-def machine() -> dict[str, object]:
-    return {
-        "processor": platform.machine(),
-        "threads": torch.get_num_threads(),
-        "versions": {name: version(name) for name in ("torch", "numpy", "pyarrow")},
-    }
 
 
 if __name__ == "__main__":

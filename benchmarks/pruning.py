@@ -10,7 +10,6 @@ random` the replay is exact.) `--shuffles N` also replays N other orders.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 
 from interstellar.records.run_folder import RunFolder
 from interstellar.searching.trials import prune_bar, should_prune
+from report import print_figures
 
 Curve = list[float]
 
@@ -31,10 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for run in arguments.runs:
         figures = measure(run, arguments.shuffles)
-        print(json.dumps(figures, indent=1))
-        if arguments.json:
-            with arguments.json.open("a") as file:
-                file.write(json.dumps(figures) + "\n")
+        print_figures(figures, arguments.json)
 
 
 def measure(run: Path, n_shuffles: int) -> dict[str, Any]:

@@ -10,9 +10,7 @@ is given two batch sizes, of which the better counts; its search for one is not 
 """
 
 import argparse
-import json
 import logging
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -35,6 +33,7 @@ from interstellar.data.triplets import Triplets, with_inverses
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.ranks import rank_objects
 from interstellar.model.embedding_table import multiply_out
+from report import write_report
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.evaluation.pykeen_graphs import logits_of
@@ -55,9 +54,8 @@ def main() -> None:
     assert isinstance(graph, KnowledgeGraph)
     results = [compare(graph, dim) for dim in arguments.dim]
     print_table(results)
-    if arguments.json is not None:
-        report = {"benchmark": "rank", "data": graph.name, "figures": results}
-        arguments.json.write_text(json.dumps(report | machine(), indent=2) + "\n")
+    facts = {"benchmark": "rank", "data": graph.name, "figures": results}
+    write_report(arguments.json, facts | {"pykeen": version("pykeen")})
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -160,16 +158,6 @@ def print_table(results: list[Figures]) -> None:
             values = "".join(f"{figures[f'{name}_{column}']:16.6g}" for column in columns)
             print(f"{figures['dim']:5} {name:8}" + values)
         print(f"{'':5} {'ratio':8}{figures['cpu_ratio']:16.3f}  (target: at most 0.5)")
-
-
-def machine() -> dict[str, str | int]:
-    return {
-        "machine": platform.machine(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "pykeen": version("pykeen"),
-    }
 
 
 if __name__ == "__main__":

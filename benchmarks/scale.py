@@ -19,7 +19,6 @@ large graph does pay for all its memory, and `system` the operating system's par
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_index import WalkIndex
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.randomness import derive_key
+from report import write_report
 
 SIZES = [200_000, 2_000_000, 20_000_000]
 TRIPLETS_PER_ENTITY = 10
@@ -57,9 +57,8 @@ def main() -> None:
     n_per_pass = max(arguments.triplets)
     results = [measure_in_own_process(n, n_per_pass // n) for n in arguments.triplets]
     print_table(results)
-    if arguments.json is not None:
-        report = {"benchmark": "scale", "figures": results, "growth": growth(results)}
-        arguments.json.write_text(json.dumps(report | machine(), indent=2) + "\n")
+    facts = {"benchmark": "scale", "figures": results, "growth": growth(results), "threads": 1}
+    write_report(arguments.json, facts)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -144,16 +143,6 @@ def print_table(results: list[Figures]) -> None:
     factors = growth(results)
     print(f"{'growth':>12}" + "".join(f"{factors[column]:10.2f}" for column in columns))
     print(f"target: total growth at most {MAX_GROWTH}, peak under {MAX_GIB:.0f} GiB")
-
-
-def machine() -> dict[str, str | int]:
-    return {
-        "machine": platform.processor() or platform.machine(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": 1,
-    }
 
 
 if __name__ == "__main__":

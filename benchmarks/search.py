@@ -7,7 +7,6 @@ How busy the card is, is read from `nvidia-smi` every half second while trials r
 """
 
 import argparse
-import json
 import subprocess
 import threading
 import time
@@ -23,6 +22,7 @@ from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, build_strategy, search_run
 from interstellar.searching.trial import TrialResult
 from interstellar.training.presets import search_settings
+from report import print_figures
 
 
 def main() -> None:
@@ -41,10 +41,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     figures = measure(arguments)
-    print(json.dumps(figures, indent=1))
-    if arguments.json:
-        with arguments.json.open("a") as file:
-            file.write(json.dumps(figures) + "\n")
+    print_figures(figures, arguments.json)
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from interstellar.tasks.splits import Split
 from interstellar.training.loop import EpochReport, Training
 from interstellar.training.presets import ALIGNMENT, SMALL_ALIGNMENT
 from interstellar.training.settings import TrainingSettings
+from report import write_report
 
 AS_IT_IS, AS_BEFORE = "as it is", "as before"
 PAIRS = (
@@ -70,10 +71,8 @@ def main() -> None:
     for row in measure_all(arguments.only, arguments.seed):
         print(json.dumps(row), flush=True)
         rows.append(row)
-    if arguments.json:
-        facts = {"benchmark": "small_alignment", "seed": arguments.seed, "threads": 1}
-        facts["torch"] = torch.__version__
-        arguments.json.write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n")
+    facts = {"benchmark": "small_alignment", "seed": arguments.seed, "rows": rows}
+    write_report(arguments.json, facts)
 
 
 def list_settings() -> list[tuple[str, TrainingSettings]]:

@@ -10,7 +10,6 @@ same network in the same run.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +29,7 @@ from interstellar.training.presets import default_settings, paper_preset
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import TrainingStep
 from plain_training import PlainNetwork, train_plain_epoch
+from report import print_figures
 
 Figures = dict[str, float | int | str]
 N_EPOCHS = 30
@@ -46,10 +46,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     figures = measure_cuda(arguments) if arguments.device == "cuda" else measure_cpu(arguments)
-    print(json.dumps(figures, indent=1))
-    if arguments.json:
-        with arguments.json.open("a") as file:
-            file.write(json.dumps(figures) + "\n")
+    print_figures(figures, arguments.json)
 
 
 def measure_cuda(arguments: argparse.Namespace) -> Figures:

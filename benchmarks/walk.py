@@ -5,8 +5,6 @@ Run as `python benchmarks/walk.py [--data DBP-WD] [--json FILE]`, with the set u
 """
 
 import argparse
-import json
-import platform
 import random
 import sys
 import time
@@ -21,6 +19,7 @@ from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_index import WalkIndex
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
 from interstellar.randomness import derive_key
+from report import write_report
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.paths.literal_walk import LiteralWalk
@@ -41,9 +40,8 @@ def main() -> None:
         print(
             f"{name:32} {value:>20,.6g}" if isinstance(value, float) else f"{name:32} {value:>20}"
         )
-    if arguments.json is not None:
-        report = {"benchmark": "walk", "data": arguments.data, "figures": figures}
-        arguments.json.write_text(json.dumps(report | machine(), indent=2) + "\n")
+    facts = {"benchmark": "walk", "data": arguments.data, "figures": figures}
+    write_report(arguments.json, facts)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -108,16 +106,6 @@ def sample_all(graph: WalkGraph, settings: WalkSettings) -> Figures:
         "seconds_worst": max(seconds),
         "paths_per_second": table.n_paths / min(seconds),
         "sha256_seed_0": table.sha256,
-    }
-
-
-def machine() -> dict[str, str | int]:
-    return {
-        "machine": platform.processor() or platform.machine(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
     }
 
 

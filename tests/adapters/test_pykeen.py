@@ -23,16 +23,10 @@ from interstellar.runs.training_run import train_run
 from interstellar.tasks.splits import Split
 from interstellar.training.presets import default_settings
 from interstellar.training.settings import with_changes
+from tests.evaluation.pykeen_graphs import NAME_BY_KEY
 from tests.inference.named_runs import aligned_run
 
 CPU = torch.device("cpu")
-NAME_BY_KEY = {
-    "mrr": "inverse_harmonic_mean_rank",
-    "hits@1": "hits_at_1",
-    "hits@3": "hits_at_3",
-    "hits@10": "hits_at_10",
-    "mean_rank": "arithmetic_mean_rank",
-}
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,3 +29,20 @@ def run_command(capfd: pytest.CaptureFixture[str], *arguments: object) -> Outcom
     code = run([str(argument) for argument in arguments])
     out, err = capfd.readouterr()
     return Outcome(code, out, err)
+
+
+def make_run(out: Path, *arguments: object) -> Path:
+    """Run a command that must end well, and return where it writes to."""
+    assert run([str(argument) for argument in (*arguments, "--out", out)]) == 0
+    return out
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    """Make sure that a fault of the user is one line that says these words, and nothing else."""
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert len(outcome.err) < 1000
+    for word in words:
+        assert word in outcome.err

@@ -1,6 +1,5 @@
 """`align` as a user meets it: files, numbers, refusals."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from interstellar.cli.app import run
 from interstellar.data.graph import GraphPair
 from interstellar.evaluation.matching import Quality
 from interstellar.inference import iterated_alignment
@@ -17,7 +15,8 @@ from interstellar.records.json_files import write_json
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.kept_graph import load_graph
 from tests.cli.named_pipe import listening, needs_pipes
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, make_run, run_command
+from tests.runs.small_runs import copy_run
 
 SMALL = ("--architecture", "RSN", "--dim", 16, "--batch-size", 256, "--epochs", 6)
 N = 80
@@ -27,17 +26,13 @@ NO_PAIRS = np.empty((0, 2), dtype=np.int32)
 @pytest.fixture(scope="module")
 def aligned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "aligned"
-    command = ("train", f"synthetic-alignment:entities={N}", *SMALL, "--out", out)
-    assert run([str(argument) for argument in command]) == 0
-    return out
+    return make_run(out, "train", f"synthetic-alignment:entities={N}", *SMALL)
 
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "linked"
-    command = ("train", "synthetic:entities=40", *SMALL, "--out", out)
-    assert run([str(argument) for argument in command]) == 0
-    return out
+    return make_run(out, "train", "synthetic:entities=40", *SMALL)
 
 
 def read_pairs(path: Path) -> list[list[str]]:
@@ -176,10 +171,7 @@ def test_flags_that_cannot_work_exit_2_in_one_line_and_write_nothing(
 
     outcome = run_command(capfd, "align", aligned, "--out", "pairs.tsv", *flags)
 
-    assert outcome.code == (1 if "is not a folder" in words else 2)
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert words in outcome.err
+    assert_refused(outcome, words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +184,7 @@ def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(
         capfd, "align", aligned, "--out", tmp_path / "pairs.tsv", "--unmatched", alone
     )
 
-    assert outcome.code != 0
+    assert outcome.code == 1
     assert f"{alone.parent} is not a folder" in outcome.err
     assert list(tmp_path.iterdir()) == []
 
@@ -223,7 +215,7 @@ def test_an_unfinished_run_is_refused_with_advice(
 
 @pytest.fixture
 def well_aligned(aligned: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(aligned, tmp_path / "run"))
+    return copy_run(aligned, tmp_path)
 
 
 def test_rounds_train_on_and_leave_only_given_pairs_known(

@@ -12,20 +12,19 @@ import pytest
 import typer
 
 from interstellar.cli.app import FORMER, app, describe_interruption, modernise, run, translate
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, run_command
+from tests.imported_modules import list_imported
+
+TRAIN = ["train", "geography-S1", "--architecture", "TransE"]
 
 
 def test_help_needs_neither_torch_nor_numpy_nor_arrow() -> None:
     code = (
-        "import sys; from interstellar.cli.app import run;"
-        "run(['--help']); run(['data', '--help']); run(['search', '--help']);"
-        "heavy = ('torch', 'numpy', 'pyarrow', 'scipy', 'pooch');"
-        "print(sorted(m for m in heavy if m in sys.modules))"
+        "from interstellar.cli.app import run;"
+        "run(['--help']); run(['data', '--help']); run(['search', '--help'])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert list_imported(code, "torch", "numpy", "pyarrow", "scipy", "pooch") == []
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,7 @@ def test_a_fault_of_the_user_is_one_line_exit_2_and_writes_nothing(
 
     outcome = run_command(capfd, *arguments)
 
-    assert outcome.code == (1 if "is not a folder" in words else 2)
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert words in outcome.err
+    assert_refused(outcome, words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -178,12 +173,66 @@ def test_with_json_an_error_is_an_object_too(
     assert outcome.err == f"error: {json.loads(outcome.out)['error']}\n"
 
 
-def test_names_in_errors_cannot_command_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    outcome = run_command(capfd, "data", "info", "no\x1b[31mwhere.tsv")
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["data", "info", "no\x1b[31mwhere.tsv"], r"no\x1b[31mwhere.tsv"),
+        (["evaluate", "no\x1b[31mrun"], r"no\x1b[31mrun does not exist"),
+        ([*TRAIN, "--settings", "odd.toml", "--out", "run"], r"\x1b[31mdim"),
+    ],
+)
+def test_names_in_errors_cannot_command_the_terminal(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    shown: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("odd.toml").write_text('[training]\n"\\u001b[31mdim" = 8\n')
+
+    outcome = run_command(capfd, *arguments)
 
     assert outcome.code == 2
     assert "\x1b" not in outcome.err
-    assert r"no\x1b[31mwhere.tsv" in outcome.err
+    assert shown in outcome.err
+
+
+TOO_LONG = 300 * "x"
+SAID = "cannot be written (File name too long). Choose a shorter name."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([*TRAIN, "--out", TOO_LONG], 1, SAID),
+        (["search", "--trials", 1, "--resume", "--out", TOO_LONG], 1, SAID),
+        (["data", "convert", "geography-S1", TOO_LONG], 1, SAID),
+        (["data", "convert", "geography-S1", f"{TOO_LONG}.csv"], 1, SAID),
+        (
+            [*TRAIN, "--settings", TOO_LONG, "--out", "run"],
+            2,
+            "cannot be read (File name too long)",
+        ),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_said_in_one_line(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[object],
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    outcome = run_command(capfd, *arguments)
+
+    assert outcome.code == code
+    assert outcome.err.startswith(f"error: {TOO_LONG}")
+    assert words in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,19 +6,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.named_pipe import listening, needs_pipes
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, make_run, run_command
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from interstellar.cli.app import run
-
-    out = tmp_path_factory.mktemp("runs") / "run"
-    arguments = ["train", "synthetic:entities=60", "--architecture", "TransE", "--dim", "8"]
-    assert run([*arguments, "--epochs", "1", "--device", "cpu", "--out", str(out), "--json"]) == 0
-    return out
+    command = ("train", "synthetic:entities=60", "--architecture", "TransE", "--device", "cpu")
+    return make_run(tmp_path_factory.mktemp("runs") / "run", *command, "--dim", 8, "--epochs", 1)
 
 
 def test_export_writes_what_it_says(capfd: Capture, trained: Path, tmp_path: Path) -> None:
@@ -67,15 +63,14 @@ def test_faults_of_the_user_write_nothing(
 
     outcome = run_command(capfd, "export", trained, *flags)
 
-    assert outcome.code == (1 if "is not a folder" in words else 2)
-    assert words in outcome.err
+    assert_refused(outcome, words)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_not_there_is_said(capfd: Capture, trained: Path, tmp_path: Path) -> None:
     outcome = run_command(capfd, "export", trained, "--out", tmp_path / "no" / "where.tsv")
 
-    assert outcome.code != 0
+    assert outcome.code == 1
     assert "is not a folder" in outcome.err
 
 

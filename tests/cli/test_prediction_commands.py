@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from interstellar.cli.app import run as run_program
-from tests.cli.run_command import Outcome, run_command
+from interstellar.cli import prediction_commands
+from tests.cli.run_command import assert_refused, make_run, run_command
 
 SMALL = ("--dim", 8, "--batch-size", 256, "--epochs", 3)
 TAB_NAME, LONG_NAME = "a\tb\nc", "long" * 2500
 
 
 def train(out: Path, *arguments: object) -> Path:
-    command = ("train", *arguments, *SMALL, "--out", out)
-    assert run_program([str(argument) for argument in command]) == 0
-    return out
+    return make_run(out, "train", *arguments, *SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +38,6 @@ def odd_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = (",".join(f'"{name}"' for name in (s, "next", o)) + "\n" for s, o in rows)
     (folder / "graph.csv").write_text("".join(lines), encoding="utf-8")
     return train(folder / "run", folder / "graph.csv", "--architecture", "ComplEx")
-
-
-def assert_refused(outcome: Outcome, *words: str) -> None:
-    assert outcome.code == 2, outcome.err
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert len(outcome.err) < 1000
-    for word in words:
-        assert word in outcome.err
 
 
 def test_the_folder_of_a_search_is_refused_with_what_to_do(
@@ -153,6 +141,35 @@ def test_a_file_of_queries_is_answered_and_its_faults_listed(
     lines = out.read_text().splitlines()
     assert lines[0] == "subject\trelation\tobject\trank\tscore\tprobability\tknown"
     assert len(lines) == 7
+
+
+def test_lines_with_one_fault_are_folded_and_do_not_hide_another(
+    capfd: pytest.CaptureFixture[str], geography: Path, tmp_path: Path
+) -> None:
+    queries = tmp_path / "q.tsv"
+    queries.write_text("france\tneighbor\n" + "x\n" * 50 + "france\t\t?\n")
+
+    told = run_command(capfd, "predict", geography, "--queries", queries, "-k", 1)
+
+    assert f"left out: {queries}: and 47 more like it" in told.err
+    assert f"left out: {queries}:52: names no relation." in told.err
+    assert told.err.count("left out: ") == 5
+
+
+def test_of_faults_of_many_kinds_the_first_are_told_and_all_counted(
+    capfd: pytest.CaptureFixture[str],
+    geography: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queries = tmp_path / "q.tsv"
+    queries.write_text("france\tneighbor\nx\nfrance\t\t?\n")
+    monkeypatch.setattr(prediction_commands, "N_FAULTS_SHOWN", 1)
+
+    told = run_command(capfd, "predict", geography, "--queries", queries, "-k", 1)
+
+    assert told.err.count(f"left out: {queries}") == 1
+    assert "left out: 2 lines in all (--json lists the first thousand)." in told.err
 
 
 def test_without_a_file_to_write_the_answers_are_printed(

@@ -1,15 +1,15 @@
 """`interstellar reproduce one-shot` as a user meets it."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interstellar.cli.app import run
 from interstellar.searching.judge import Judge
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, make_run, run_command
+
+pytestmark = pytest.mark.usefixtures("few_resamples")
 
 TINY = ("--dim", 8, "--epochs", 1, "--architectures", 4, "--device", "cpu")
 GEOGRAPHY = ("reproduce", "one-shot", *TINY)
@@ -23,19 +23,10 @@ ROW_KEYS = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_resamples() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("interstellar.reproduce.rank_correlation.N_RESAMPLES", 50)
-        yield
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study that nobody disturbed."""
-    out = tmp_path_factory.mktemp("finished") / "study"
-    assert run([str(argument) for argument in (*GEOGRAPHY, "--out", out)]) == 0
-    return out
+    return make_run(tmp_path_factory.mktemp("finished") / "study", *GEOGRAPHY)
 
 
 def test_json_has_a_row_a_space_and_says_where_plot_and_points_are(
@@ -159,10 +150,7 @@ def test_a_fault_of_the_user_is_one_line_exit_2_and_leaves_nothing(
 ) -> None:
     result = run_command(capfd, "reproduce", "one-shot", *arguments, "--out", tmp_path / "study")
 
-    assert result.code == 2
-    assert words in result.err
-    assert result.err.startswith("error: ")
-    assert result.err.count("\n") == 1
+    assert_refused(result, words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -171,9 +159,7 @@ def test_a_folder_that_exists_is_refused_without_resume(
 ) -> None:
     result = run_command(capfd, *GEOGRAPHY, "--out", finished)
 
-    assert result.code == 2
-    assert result.err.count("\n") == 1
-    assert "exists, and a run never overwrites another" in result.err
+    assert_refused(result, "exists, and a run never overwrites another")
 
 
 def test_other_settings_cannot_be_resumed(
@@ -181,6 +167,4 @@ def test_other_settings_cannot_be_resumed(
 ) -> None:
     result = run_command(capfd, *GEOGRAPHY, "--out", finished, "--resume", "--seed", 1)
 
-    assert result.code == 2
-    assert result.err.count("\n") == 1
-    assert "was begun otherwise: it has `seed = 0`, and now `seed = 1`" in result.err
+    assert_refused(result, "was begun otherwise: it has `seed = 0`, and now `seed = 1`")

@@ -3,20 +3,18 @@
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interstellar.cli.app import run
 from interstellar.runs.search_plan import TUNED
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import with_changes
-from tests.cli.run_command import run_command
+from tests.cli.run_command import make_run, run_command
+from tests.cli.started_programs import start, start_slow
+from tests.runs.small_runs import copy_run
 from tests.searching.fake_workbench import events_of, lasting
 
 SMALL = ("--epochs", 2, "--dim", 8, "--seed", 1)
@@ -24,22 +22,6 @@ SEARCH = ("search", "geography-S3", *SMALL)
 FOUR = (*SEARCH, "--trials", 4)
 QUICK = ("search", "synthetic:entities=40", "--epochs", 1, "--dim", 8, "--seed", 1)
 TUNE = ("tune", "geography-S3", "--architecture", "TransE", "--trials", 2, *SMALL)
-
-SLOW_PROGRAM = """
-import os, sys, time
-from interstellar.training.step import TrainingStep
-from interstellar.cli.app import main
-
-compute = TrainingStep.compute
-
-def compute_slowly(step):
-    compute(step)
-    print("step", flush=True)
-    time.sleep(0.01)
-
-TrainingStep.compute = compute_slowly
-main(sys.argv[1:])
-"""
 
 KILLING_PROGRAM = """
 import json, os, random, signal, sys, time
@@ -107,9 +89,7 @@ main(sys.argv[1:])
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A search that nobody disturbed."""
-    out = tmp_path_factory.mktemp("finished") / "run"
-    assert run([str(argument) for argument in (*FOUR, "--out", out)]) == 0
-    return out
+    return make_run(tmp_path_factory.mktemp("finished") / "run", *FOUR)
 
 
 @pytest.fixture
@@ -117,25 +97,6 @@ def _quick_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Final settings that take a moment."""
     small = with_changes(COUNTRIES, dim=8, epochs=2)
     monkeypatch.setattr("interstellar.workflow.searching.final_settings", lambda _graph: small)
-
-
-def start(program: str, *arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def start_slow(n_steps: int, *arguments: object) -> subprocess.Popen[str]:
-    """Return a search that has done so many steps of training."""
-    process = start(SLOW_PROGRAM, *arguments)
-    assert process.stdout is not None
-    for _ in range(n_steps):
-        assert process.stdout.readline() == "step\n"
-    return process
 
 
 def result_of(out: Path) -> dict[str, Any]:
@@ -149,10 +110,6 @@ def journal_of(out: Path) -> list[dict[str, object]]:
 
 def by_number(out: Path) -> list[dict[str, object]]:
     return sorted(journal_of(out), key=lambda event: str(event["number"]))
-
-
-def copy_run(run: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(run, folder / "run"))
 
 
 def test_with_json_standard_output_is_one_object_with_all_there_is_to_know(
@@ -222,7 +179,7 @@ def test_every_strategy_can_search_the_macro_level_alone(
 def test_trials_beyond_those_asked_for_now_count_and_that_is_said(
     capfd: pytest.CaptureFixture[str], finished: Path, tmp_path: Path
 ) -> None:
-    out = shutil.copytree(finished, tmp_path / "run")
+    out = copy_run(finished, tmp_path)
 
     outcome = run_command(capfd, "search", "--resume", "--trials", 2, "--out", out, "--json")
 
@@ -446,6 +403,7 @@ def test_finalists_are_told_apart_by_their_formulas_and_the_winner_is_named(
     for formula in ("O_r = s + r; v = O_r", "O_r = s ⊙ r; v = O_r"):
         assert f"finalist {formula}  " in shown.out
     assert re.search(r"^winner +O_r = s", shown.out)
+    assert "best" not in shown.out
     assert f"`interstellar show {tmp_path / 'run' / 'final'}`" in shown.err
 
 

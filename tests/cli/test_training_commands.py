@@ -1,43 +1,22 @@
 """`train`, `evaluate` and `update` as a user meets them: results, refusals, kills, full disks."""
 
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from interstellar.cli.app import run
-from tests.cli.run_command import run_command
+from tests.cli.run_command import assert_refused, make_run, run_command
+from tests.cli.started_programs import start, start_slow
+from tests.runs.small_runs import copy_run
 from tests.tiny_graphs import write_openke_folder, write_rows
 
 SMALL = ("--dim", 16, "--batch-size", 256, "--epochs", 4, "--dropout", 0.2)
 GEOGRAPHY = ("train", "geography-S1", "--architecture", "ComplEx", *SMALL)
 MORE = [("atlantis", "neighbor", "france"), ("atlantis", "discovered by", "plato")]
 ALIGNMENT = ("train", "synthetic-alignment:entities=60", "--architecture", "RSN", *SMALL)
-
-SLOW_PROGRAM = """
-import sys, time
-from interstellar.runs import training_run
-from interstellar.training.step import TrainingStep
-from interstellar.cli.app import main
-
-training_run.CHECKPOINT_SECONDS = 0.0
-compute = TrainingStep.compute
-
-def compute_slowly(step):
-    compute(step)
-    print("step", flush=True)
-    time.sleep(0.01)
-
-TrainingStep.compute = compute_slowly
-main(sys.argv[1:])
-"""
 
 FULL_DISK_PROGRAM = """
 import resource, signal, sys
@@ -61,17 +40,13 @@ main(sys.argv[1:])
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed."""
-    out = tmp_path_factory.mktemp("finished") / "run"
-    assert run([str(argument) for argument in (*GEOGRAPHY, "--out", out)]) == 0
-    return out
+    return make_run(tmp_path_factory.mktemp("finished") / "run", *GEOGRAPHY)
 
 
 @pytest.fixture(scope="module")
 def aligned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of an alignment."""
-    out = tmp_path_factory.mktemp("aligned") / "run"
-    assert run([str(argument) for argument in (*ALIGNMENT, "--out", out)]) == 0
-    return out
+    return make_run(tmp_path_factory.mktemp("aligned") / "run", *ALIGNMENT)
 
 
 @pytest.fixture
@@ -80,23 +55,10 @@ def more(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "more.tsv", MORE)
 
 
-def start(arguments: list[object], program: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def disturb(arguments: list[object], sent: signal.Signals, *, n_steps: int) -> tuple[int, str]:
     """Send a signal after some steps of training; return exit code and what was said."""
-    process = start(arguments, SLOW_PROGRAM)
-    assert process.stdout is not None
-    for _ in range(n_steps + 1):  # one is tried out before the first epoch
-        assert process.stdout.readline() == "step\n"
-    os.kill(process.pid, sent)
+    process = start_slow(n_steps + 1, *arguments)  # one is tried out before the first epoch
+    process.send_signal(sent)
     _, err = process.communicate(timeout=60)
     return process.returncode, err
 
@@ -221,7 +183,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_traceback(
 ) -> None:
     """A limit on the size of files stands for a disk without room."""
     out = tmp_path / "run"
-    process = start([*GEOGRAPHY, "--out", out], FULL_DISK_PROGRAM)
+    process = start(FULL_DISK_PROGRAM, *GEOGRAPHY, "--out", out)
     _, err = process.communicate(timeout=120)
     kept = sorted(path.name for path in (out / "checkpoints").iterdir())
 
@@ -264,11 +226,7 @@ def test_a_fault_of_the_user_exits_2_in_one_line_and_makes_no_folder(
 
     outcome = run_command(capfd, *arguments, "--out", "run")
 
-    assert outcome.code == 2
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert words in outcome.err
+    assert_refused(outcome, words)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -576,7 +534,3 @@ def test_a_search_cannot_be_updated(
 
     assert done.code == 2
     assert "is the run of a search" in done.err
-
-
-def copy_run(run: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(run, folder / "run"))

@@ -87,6 +87,13 @@ def test_odd_names_are_answered_in_one_line(name: str) -> None:
     assert "\t" not in sentence
 
 
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\x9b31m", "a\u202eb"])
+def test_what_is_said_of_names_cannot_command_a_terminal(name: str) -> None:
+    sentence = describe_unknown(Vocabulary([f"{name}c"]), name, kind="entity")
+
+    assert not set(sentence) & set("\x1b\x9b\u202e")
+
+
 def test_an_empty_vocabulary_has_nothing_to_offer() -> None:
     assert find_spellings(Vocabulary([]), "a").close == ()
 

@@ -11,6 +11,16 @@ from interstellar.data.triplets import Triplets
 from interstellar.data.vocabulary import Vocabulary
 from interstellar.evaluation.ranks import ComputeLogits
 
+NAME_BY_KEY = {
+    "mrr": "inverse_harmonic_mean_rank",
+    "hits@1": "hits_at_1",
+    "hits@3": "hits_at_3",
+    "hits@10": "hits_at_10",
+    "mean_rank": "arithmetic_mean_rank",
+    "n": "count",
+}
+"""What PyKEEN calls our metrics."""
+
 
 def as_graph(dataset: Dataset) -> KnowledgeGraph:
     """Return the set with the same ids."""

@@ -14,17 +14,8 @@ from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import with_inverses
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.ranks import rank_objects
-from tests.evaluation.pykeen_graphs import as_graph, logits_of
+from tests.evaluation.pykeen_graphs import NAME_BY_KEY, as_graph, logits_of
 from tests.evaluation.small_rankings import CPU
-
-NAME_BY_KEY = {
-    "mrr": "inverse_harmonic_mean_rank",
-    "hits@1": "hits_at_1",
-    "hits@3": "hits_at_3",
-    "hits@10": "hits_at_10",
-    "mean_rank": "arithmetic_mean_rank",
-    "n": "count",
-}
 
 
 @pytest.mark.parametrize("model_class", [DistMult, ComplEx, TransE])

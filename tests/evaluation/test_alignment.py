@@ -56,6 +56,22 @@ def literal_rank(row: list[float], true: int) -> float:
     return 1 + ahead + level / 2
 
 
+def rank_ten(candidates: Candidates, decoding: Decoding) -> tuple[Tensor, list[list[float]]]:
+    """Return the ranks of the last ten of fifteen pairs, and the cosines of all who take part."""
+    first, second, reference = embeddings(20, seed=1), embeddings(25, seed=2), diagonal(15)
+    ranks = rank_partners(
+        first,
+        second,
+        reference[5:],
+        reference=reference,
+        candidates=candidates,
+        decoding=decoding,
+    )
+    if candidates is Candidates.REFERENCE:
+        first, second = first[:15], second[:15]
+    return ranks, literal_cosine(first, second)
+
+
 @given(seed=st.integers(0, 2**16), n=st.integers(1, 12))
 def test_ranks_by_cosine_are_those_of_a_loop(seed: int, n: int) -> None:
     first, second = signs(n + 2, seed=seed), signs(n + 5, seed=seed + 1)
@@ -71,20 +87,9 @@ def test_ranks_by_cosine_are_those_of_a_loop(seed: int, n: int) -> None:
 
 @pytest.mark.parametrize("candidates", Candidates)
 def test_csls_is_its_formula(candidates: Candidates) -> None:
-    first, second, reference = embeddings(20, seed=1), embeddings(25, seed=2), diagonal(15)
+    ranks, cosines = rank_ten(candidates, Decoding.CSLS)
 
-    ranks = rank_partners(
-        first,
-        second,
-        reference[5:],
-        reference=reference,
-        candidates=candidates,
-        decoding=Decoding.CSLS,
-    )
-
-    if candidates is Candidates.REFERENCE:
-        first, second = first[:15], second[:15]
-    cos = np.array(literal_cosine(first, second))
+    cos = np.array(cosines)
     r_1, r_2 = (np.sort(x, axis=1)[:, -10:].mean(axis=1) for x in (cos, cos.T))
     csls = 2 * cos - r_1[:, None] - r_2
     assert ranks.tolist() == [literal_rank(csls[i].tolist(), i) for i in range(5, 15)]
@@ -163,20 +168,9 @@ def test_a_partner_outside_the_reference_is_reported() -> None:
 def test_sinkhorn_ranks_by_the_plan_of_all_that_take_part(
     candidates: Candidates,
 ) -> None:
-    first, second, reference = embeddings(20, seed=1), embeddings(25, seed=2), diagonal(15)
+    ranks, cosines = rank_ten(candidates, Decoding.SINKHORN)
 
-    ranks = rank_partners(
-        first,
-        second,
-        reference[5:],
-        reference=reference,
-        candidates=candidates,
-        decoding=Decoding.SINKHORN,
-    )
-
-    if candidates is Candidates.REFERENCE:
-        first, second = first[:15], second[:15]
-    plan = torch.tensor(literal_cosine(first, second)).double().div(0.02)
+    plan = torch.tensor(cosines).double().div(0.02)
     for _ in range(100):
         plan -= plan.logsumexp(dim=1, keepdim=True)
         plan -= plan.logsumexp(dim=0)

@@ -78,6 +78,10 @@ def test_answers_print_as_a_small_table() -> None:
     assert str(Answers()) == "no answers"
 
 
+def test_answers_that_are_printed_cannot_command_a_terminal() -> None:
+    assert str(Answers([answer("a\x9b31m\x1b[0m", 1, None)])) == r"1  a\x9b31m\u001b[0m  known"
+
+
 def test_of_many_answers_the_first_are_printed() -> None:
     lines = str(Answers(answer("x", rank, 0.1) for rank in range(1, 31))).splitlines()
 

@@ -182,8 +182,9 @@ def test_a_file_that_asks_nothing_is_refused(
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not exist"):
-        read(tmp_path / "q.tsv")
+    for name in ("q.tsv", 300 * "x"):
+        with pytest.raises(DataError, match="does not exist"):
+            read(tmp_path / name)
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path)
 

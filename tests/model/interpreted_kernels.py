@@ -1,6 +1,6 @@
 """Tests of the Triton kernels on the CPU, where Triton's interpreter stands in for the compiler.
 
-Not collected by themselves: `test_kernels_interpreted.py` runs them with TRITON_INTERPRET=1, which
+Not collected by themselves: `test_network_kernels.py` runs them with TRITON_INTERPRET=1, which
 must be set before the kernels are imported. Each kernel is held against its plain counterpart.
 """
 

@@ -1,7 +1,7 @@
 """The study of shared weights: what is drawn, scored, left out, kept and gone on with."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
@@ -45,6 +45,8 @@ from interstellar.searching.supernet import Supernet, train_uniformly
 from interstellar.training.presets import search_settings
 from tests.searching.fake_judge import architectures_of
 
+pytestmark = pytest.mark.usefixtures("few_resamples")
+
 ALIGNMENT_DATA = "synthetic-alignment:entities=40,seed=1"
 CPU = Workers(device=torch.device("cpu"))
 RSN = LITERATURE["RSN"]
@@ -53,13 +55,6 @@ N = 5
 
 Compared = tuple[Comparison, Comparison]
 Notes = list[str]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_resamples() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("interstellar.reproduce.rank_correlation.N_RESAMPLES", 50)
-        yield
 
 
 @pytest.fixture(scope="module")

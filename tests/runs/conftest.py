@@ -1,12 +1,11 @@
 """Runs that several tests look at."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from interstellar.runs.run import Result
-from tests.runs.small_runs import GRAPH, PAIR, train
+from tests.runs.small_runs import GRAPH, PAIR, copy_run, train
 
 
 @pytest.fixture(scope="package")
@@ -19,4 +18,4 @@ def wholes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Re
 @pytest.fixture
 def finished(wholes: dict[str, tuple[Path, Result]], tmp_path: Path) -> Path:
     """A finished run of one's own."""
-    return Path(shutil.copytree(wholes[GRAPH][0], tmp_path / "run"))
+    return copy_run(wholes[GRAPH][0], tmp_path)

@@ -1,5 +1,6 @@
 """Trainings that take a moment, and how to stop them."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,11 +15,17 @@ from interstellar.runs.run import Result
 from interstellar.runs.training_run import Checkpointer, train_run
 from interstellar.training.loop import EpochReport, Training
 from interstellar.training.presets import default_settings
+from tests.tiny_graphs import ring
 
 CPU = torch.device("cpu")
 GRAPH, PAIR = "synthetic:entities=40,seed=1", "synthetic-alignment:entities=40,seed=1"
 LASTING = ("metrics", "best_epoch", "epochs", "weights_sha256", "paths_sha256")
 """What of a result does not depend on time."""
+CHANGED_RINGS = (
+    (ring(41), "data was"),
+    ([*ring(39), ("e39", "next", "e1")], "graph_sha256 was"),
+)
+"""What a ring of 40 may have become, and what tells it to who goes on with a run."""
 
 
 def small_experiment(
@@ -39,6 +46,11 @@ def small_experiment(
 def train(out: Path, data: str = GRAPH, architecture: str = "ComplEx", **changes: Any) -> Result:
     """Train such an experiment in a folder."""
     return train_run(small_experiment(data, architecture, **changes), out, device=CPU)
+
+
+def copy_run(run: Path, folder: Path) -> Path:
+    """Return a copy of one's own of a run, as `run` in a folder."""
+    return Path(shutil.copytree(run, folder / "run"))
 
 
 class Stop:

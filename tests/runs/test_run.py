@@ -20,11 +20,13 @@ from interstellar.runs.run import Result
 from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import load_data, train_run
 from tests.runs.small_runs import (
+    CHANGED_RINGS,
     CPU,
     GRAPH,
     PAIR,
     Stop,
     checkpoints_in,
+    copy_run,
     damage,
     events_of,
     files_of,
@@ -120,10 +122,7 @@ def test_resuming_on_another_device_is_refused(wholes: dict[str, tuple[Path, Res
         train_run(small_experiment(), wholes[GRAPH][0], device=torch.device("meta"), resume=True)
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [(ring(41), "data was"), ([*ring(39), ("e39", "next", "e1")], "graph_sha256 was")],
-)
+@pytest.mark.parametrize(("rows", "words"), CHANGED_RINGS)
 def test_resuming_with_data_that_changed_is_refused_with_the_difference(
     tmp_path: Path, rows: list[tuple[str, str, str]], words: str
 ) -> None:
@@ -142,7 +141,7 @@ def test_a_prolonged_run_is_the_run_that_was_so_long_from_the_start(
     tmp_path: Path, wholes: dict[str, tuple[Path, Result]], data: str
 ) -> None:
     whole = train(tmp_path / "whole", data, max_epochs=6)
-    out = Path(shutil.copytree(wholes[data][0], tmp_path / "run"))
+    out = copy_run(wholes[data][0], tmp_path)
 
     prolonged = resume(out, data, max_epochs=6)
 

@@ -25,6 +25,7 @@ from interstellar.searching import judge as judge_module
 from interstellar.searching.search_journal import best_trial, trials_of
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, search_run
+from tests.runs.small_runs import CHANGED_RINGS, copy_run
 from tests.searching.fake_workbench import events_of, lasting
 from tests.searching.small_searches import CPU, run_search, small_plan, small_search
 from tests.tiny_graphs import ring, write_rows
@@ -39,10 +40,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "run"
     run_search(HYBRID, out, n_trials=5)
     return out
-
-
-def copy_run(run: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(run, folder / "run"))
 
 
 def kinds(out: Path) -> list[str]:
@@ -260,10 +257,7 @@ def test_resuming_on_another_device_is_refused(finished: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [(ring(41), "data was"), ([*ring(39), ("e39", "next", "e1")], "graph_sha256 was")],
-)
+@pytest.mark.parametrize(("rows", "words"), CHANGED_RINGS)
 def test_resuming_with_data_that_changed_is_refused_with_the_difference(
     tmp_path: Path, rows: list[tuple[str, str, str]], words: str
 ) -> None:

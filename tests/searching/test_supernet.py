@@ -86,6 +86,18 @@ def build(
     )
 
 
+def judge_complex(reading: Reading = Reading.LOSS) -> tuple[float, Tensor, Tensor]:
+    """Return the score of ComplEx, the logits of all validation queries, and their answers."""
+    supernet = build(batch_size=10_000, reading=reading)  # so that a mini-batch is the whole split
+    graph = prepare("geography-S3")[0].graph
+    assert isinstance(graph, KnowledgeGraph)
+    queries = torch.from_numpy(with_inverses(graph.valid, len(graph.relations))).long()
+    architecture = LITERATURE["ComplEx"]
+    [score] = supernet.judge([architecture], np.random.default_rng(0))
+    supernet.set(architecture)
+    return score, supernet.network.logits(queries[:, 0], queries[:, 1]), queries[:, 2]
+
+
 def start(macro: Macro | None = None) -> ControllerState:
     sizes = [len(choice.options) for choice in SPACE.choices()]
     return uniform(sizes if macro is None else sizes[N_MACRO:], N_CHOICES)
@@ -120,31 +132,15 @@ def test_a_step_with_one_architecture_is_that_of_its_own_network(data: str) -> N
 
 
 def test_in_link_prediction_architectures_are_judged_by_validation_triplets() -> None:
-    supernet = build(batch_size=10_000)  # so that a mini-batch is the whole split
-    graph = prepare("geography-S3")[0].graph
-    assert isinstance(graph, KnowledgeGraph)
-    queries = torch.from_numpy(with_inverses(graph.valid, len(graph.relations))).long()
-    architecture = LITERATURE["ComplEx"]
+    score, logits, answers = judge_complex()
 
-    [score] = supernet.judge([architecture], np.random.default_rng(0))
-
-    supernet.set(architecture)
-    logits = supernet.network.logits(queries[:, 0], queries[:, 1])
-    assert score == pytest.approx(-functional.cross_entropy(logits, queries[:, 2]).item(), rel=1e-4)
+    assert score == pytest.approx(-functional.cross_entropy(logits, answers).item(), rel=1e-4)
 
 
 def test_in_link_prediction_architectures_can_be_judged_by_rank() -> None:
-    supernet = build(batch_size=10_000, reading=Reading.MRR)
-    graph = prepare("geography-S3")[0].graph
-    assert isinstance(graph, KnowledgeGraph)
-    queries = torch.from_numpy(with_inverses(graph.valid, len(graph.relations))).long()
-    architecture = LITERATURE["ComplEx"]
+    score, logits, answers = judge_complex(reading=Reading.MRR)
 
-    [score] = supernet.judge([architecture], np.random.default_rng(0))
-
-    supernet.set(architecture)
-    logits = supernet.network.logits(queries[:, 0], queries[:, 1])
-    of_true = logits.gather(1, queries[:, 2:])
+    of_true = logits.gather(1, answers.unsqueeze(1))
     ranks = 1 + (logits > of_true).sum(1) + ((logits == of_true).sum(1) - 1) / 2
     assert score == pytest.approx((1 / ranks).mean().item(), rel=1e-4)
 

@@ -66,6 +66,15 @@ def test_values_of_numpy_and_torch_are_taken() -> None:
     assert model.architecture == ist.read_architecture("Interstellar-DBP-WD")
 
 
+def test_a_search_takes_values_of_numpy_and_torch_too(tmp_path: Path) -> None:
+    asked: Any = SMALL | {"device": torch.device("cpu"), "trials": np.int64(1)}
+
+    found = ist.search(seed=np.int64(3), out=tmp_path / "run", **asked)
+
+    assert found.result["seed"] == 3
+    assert len(ist.search(resume=True, out=tmp_path / "run", **asked).trials) == 1
+
+
 def test_answers_have_names_scores_and_reasons(model: ist.Model) -> None:
     found = model.predict(subject="france", relation="locatedin", k=3, explain=True)
 
@@ -281,6 +290,9 @@ def test_of_several_finalists_the_best_on_validation_is_the_final_model(tmp_path
     best = found.finalists[scores.index(max(scores))]
     assert found.model.result == best.result
     assert found.model.path == tmp_path / "run" / "final"
+    noted = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert [one["metrics"]["valid"]["auc_pr"] for one in noted["finalists"]] == scores
+    assert noted["final"]["metrics"] == best.metrics
     weights = found.model.path / "weights.safetensors"
     assert weights.read_bytes() == (best.path / "weights.safetensors").read_bytes()
 
@@ -369,10 +381,11 @@ def test_every_decoding_is_compared(pair_model: ist.Model) -> None:
 def test_an_alignment_is_trained_on_in_rounds(tmp_path: Path, pair_model: ist.Model) -> None:
     pair_model.save(tmp_path / "run")
 
-    alignment = ist.open(tmp_path / "run").align(iterate=1, epochs=1, progress=False)
+    alignment = ist.open(tmp_path / "run").align(iterate=1, epochs=1, seed=7, progress=False)
 
     assert alignment.iterated is not None
     assert alignment.iterated.rounds[0].round == 0
+    assert json.loads((tmp_path / "run" / "iterations" / "settings.json").read_text())["seed"] == 7
 
 
 def test_new_facts_make_a_new_model(model: ist.Model) -> None:

@@ -135,11 +135,13 @@ def _answer(
 
 def _show_outcome(outcome: "FileOutcome", out: Path | None, *, as_json: bool) -> None:
     """Print how many queries of a file were answered, and which could not be."""
-    for fault in outcome.faults[:N_FAULTS_SHOWN]:
-        report(f"left out: {fault}")
-    if outcome.n_faults > N_FAULTS_SHOWN:
-        n_more = outcome.n_faults - N_FAULTS_SHOWN
-        report(f"left out: {n_more:,} lines more (--json lists the first thousand).")
+    from interstellar.data.findings import fold_faults
+
+    lines = fold_faults(outcome.faults)
+    for line in lines[:N_FAULTS_SHOWN]:
+        report(f"left out: {line}")
+    if len(lines) > N_FAULTS_SHOWN or outcome.n_faults > len(outcome.faults):
+        report(f"left out: {outcome.n_faults:,} lines in all (--json lists the first thousand).")
     counts = {"queries": outcome.n_queries, "answers": outcome.n_answers, "path": str(out)}
     if out is None:
         report(f"{outcome.n_queries:,} queries answered, {outcome.n_faults:,} left out")

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from interstellar.data.vocabulary import UNKNOWN, Vocabulary, as_array
 from interstellar.errors import SettingsError
+from interstellar.printable import printable
 
 MOST_SPELLINGS = 3
 LEAST_RATIO = 0.6
@@ -83,9 +84,9 @@ def find_variants(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
     return tuple(other for other in alike if other != name)[:MOST_SPELLINGS]
 
 
-def quote(name: str) -> str:
-    """Return a name in quotes on one line: control characters escaped, a long one cut."""
-    return json.dumps(shorten(name), ensure_ascii=False)
+def quote(name: str, *, as_ascii: bool = False) -> str:
+    """Return a name in quotes on one line that cannot command a terminal; a long one is cut."""
+    return printable(json.dumps(shorten(name), ensure_ascii=as_ascii))
 
 
 def shorten(name: str) -> str:
@@ -98,7 +99,7 @@ def quote_apart(name: str, variants: Iterable[str]) -> tuple[str, str]:
     """Return a name and its variants in quotes; letters as numbers where the eye sees no odds."""
     names = (name, *variants)
     is_seen = len({unicodedata.normalize("NFKC", each) for each in names}) == len(names)
-    asked, *others = (json.dumps(shorten(each), ensure_ascii=not is_seen) for each in names)
+    asked, *others = (quote(each, as_ascii=not is_seen) for each in names)
     return asked, " and ".join(others)
 
 

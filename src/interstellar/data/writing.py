@@ -4,6 +4,7 @@ What is written reads back to the same graph, or is refused; it is there whole o
 a format has no place for is said in notes.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -75,7 +76,7 @@ def write_graph(
         base: What the IRIs begin with that RDF has for plain names (urn:interstellar:).
     """
     chosen = choose_format(graph, path, format)
-    if path.exists():
+    if os.path.lexists(path):  # Path.exists raises where a name is too long
         raise SettingsError(f"{path} exists, and nothing is overwritten. Choose a new name.")
     is_file = chosen in FILE_FORMATS and format_of_ending(path) is not None
     if is_file:

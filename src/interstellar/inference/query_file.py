@@ -10,6 +10,7 @@ asked for holds the answer.
 """
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -205,8 +206,8 @@ def _list_rows(
 
 
 def _iterate_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Cells]]:
-    if not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
+    if not os.path.isfile(path):  # noqa: PTH113 (Path.is_file raises where a name is too long)
+        found = "is a folder" if os.path.isdir(path) else "does not exist"  # noqa: PTH112
         raise DataError(f"{path} {found}, but queries are to be read from it. Check the path.")
     match format_of(path):
         case FileFormat.PARQUET:

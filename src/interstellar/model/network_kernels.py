@@ -49,11 +49,16 @@ class _Hermitian(torch.autograd.Function):
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _multiply(a, b, product, n_pairs, half, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _place(n_pairs, half, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return where the real and imaginary numbers of a block are, and which of them exist."""
     pairs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = pairs < n_pairs
     re = pairs // half * (2 * half) + pairs % half
-    im = re + half
+    return re, re + half, pairs < n_pairs
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _multiply(a, b, product, n_pairs, half, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    re, im, mask = _place(n_pairs, half, BLOCK)
     a_re, a_im = tl.load(a + re, mask=mask), tl.load(a + im, mask=mask)
     b_re, b_im = tl.load(b + re, mask=mask), tl.load(b + im, mask=mask)
     tl.store(product + re, a_re * b_re - a_im * b_im, mask=mask)
@@ -64,10 +69,7 @@ def _multiply(a, b, product, n_pairs, half, BLOCK: tl.constexpr):  # type: ignor
 def _multiply_back(  # type: ignore[no-untyped-def]
     a, b, g, a_gradient, b_gradient, n_pairs, half, BLOCK: tl.constexpr
 ):
-    pairs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = pairs < n_pairs
-    re = pairs // half * (2 * half) + pairs % half
-    im = re + half
+    re, im, mask = _place(n_pairs, half, BLOCK)
     a_re, a_im = tl.load(a + re, mask=mask), tl.load(a + im, mask=mask)
     b_re, b_im = tl.load(b + re, mask=mask), tl.load(b + im, mask=mask)
     g_re, g_im = tl.load(g + re, mask=mask), tl.load(g + im, mask=mask)

@@ -6,6 +6,7 @@ The one thing that may change is that a training is given more epochs.
 """
 
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -55,7 +56,7 @@ def find_run(
     """Return the run to go on with; None where one is to be begun. Refuse what is in the way."""
     if not resume:
         refuse_existing(out)
-    if not out.exists():
+    if not os.path.lexists(out):  # Path.exists raises where a name is too long
         return None
     run = RunFolder.open(out)
     before = read_beginning(run, experiment)

@@ -4,12 +4,14 @@ The alignment is read from the subject table, by cosine unless said otherwise; t
 takes part in training only. Candidates are the partners that any reference pair names.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import final
 
 import numpy as np
 from torch import Tensor
 
-from interstellar.data.graph import GraphPair, Pairs
+from interstellar.data.graph import GraphPair
 from interstellar.evaluation.alignment import Candidates, find_partners, rank_partners
 from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
@@ -35,37 +37,33 @@ class EntityAlignment:
         self, subjects: Tensor, split: Split, candidates: Candidates, decoding: Decoding
     ) -> Metrics:
         """Return the metrics of a subject table with any candidates and a decoding with ranks."""
-        first, second = self.tables(subjects)
-        ranks = rank_partners(
-            first,
-            second,
-            held_out(self.graph, split),
-            reference=self._reference(),
-            candidates=candidates,
-            decoding=decoding,
-        )
-        return Metrics.of(ranks)
+        return Metrics.of(self._ask(rank_partners, subjects, split, candidates, decoding))
 
     def measure_matched(
         self, subjects: Tensor, split: Split, candidates: Candidates, decoding: Decoding
     ) -> AssignmentMetrics:
         """Return the metrics of a subject table with a one-to-one decoding."""
-        first, second = self.tables(subjects)
-        is_found = find_partners(
-            first,
-            second,
-            held_out(self.graph, split),
-            reference=self._reference(),
-            candidates=candidates,
-            decoding=decoding,
-            rng=spawn(0, "ties between partners"),
-        )
-        return AssignmentMetrics.of(is_found)
+        find = partial(find_partners, rng=spawn(0, "ties between partners"))
+        return AssignmentMetrics.of(self._ask(find, subjects, split, candidates, decoding))
 
     def tables(self, subjects: Tensor) -> tuple[Tensor, Tensor]:
         """Return the embeddings of the first graph's entities and those of the second's."""
         n_first = len(self.graph.source.entities)
         return subjects.detach()[:n_first], subjects.detach()[n_first:]
 
-    def _reference(self) -> Pairs:
-        return np.concatenate([self.graph.valid, self.graph.test])
+    def _ask(
+        self,
+        find: Callable[..., Tensor],
+        subjects: Tensor,
+        split: Split,
+        candidates: Candidates,
+        decoding: Decoding,
+    ) -> Tensor:
+        """Return what a function of `evaluation.alignment` finds for the pairs of a split."""
+        return find(
+            *self.tables(subjects),
+            held_out(self.graph, split),
+            reference=np.concatenate([self.graph.valid, self.graph.test]),
+            candidates=candidates,
+            decoding=decoding,
+        )

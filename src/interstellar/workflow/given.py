@@ -111,7 +111,7 @@ def read_given_settings(given: GivenSettings | None, base: TrainingSettings) -> 
     if isinstance(given, TrainingSettings):
         return given
     path = given.path if isinstance(given, SearchResult) else Path(given)
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where a name is too long)
         return read_settings(path, base)
     run = RunFolder.open(path)
     settings = read_settings(run.experiment_file, base)

@@ -99,7 +99,7 @@ def search(
     stage, place = open_stage(device, shortcuts), choose_place(out, is_resumed=resume)
     after = retraining or Retraining()
     after = replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
-    begun = RunFolder.open(place.path) if resume and place.path.exists() else None
+    begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=PAPER_TRIALS)
     if begun is not None and data is None:
         graph, base = load_graph(begun), begun_search(begun)
@@ -163,7 +163,7 @@ def tune(
         plan=wanted,
     )
     place = choose_place(out, is_resumed=resume)
-    begun = RunFolder.open(place.path) if resume and place.path.exists() else None
+    begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=TUNING_TRIALS)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)

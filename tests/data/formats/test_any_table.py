@@ -135,6 +135,16 @@ def test_parquet_is_read_and_a_broken_one_is_a_fault(tmp_path: Path) -> None:
     assert "is not a Parquet file" in bad.faults[0].fault
 
 
+def test_titles_of_columns_cannot_command_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "g.parquet"
+    pyarrow.parquet.write_table(pa.table({"\x1b[31mhead": ["a"], "r": ["r"]}), path)
+    findings = Findings()
+
+    read_triplets(path, findings)
+
+    assert r"has 2 columns: \x1b[31mhead, r." in findings.faults[0].fault
+
+
 def test_names_that_look_alike_are_kept_apart_and_that_is_said() -> None:
     names = ["Île", "I\u0302le", "île", "ile", "x"]
     rows = [(a, relation, b) for a in names for b in names for relation in ("knows", "Knows")]

@@ -104,11 +104,11 @@ PAIR = Columns(
 
 def describe_header(header: Sequence[str], columns: Columns) -> str:
     """Return what is wrong with columns among which those that are needed are not found."""
-    found = ", ".join(printable(shorten(cell)) for cell in header[:MOST_TITLES]) or "(none)"
+    found = ", ".join(map(shorten, header[:MOST_TITLES])) or "(none)"
     more = f" and {len(header) - MOST_TITLES} more" if len(header) > MOST_TITLES else ""
     n = len(columns)
     if columns.given is not None:
-        wanted = ", ".join(printable(str(each)) for each in columns.given)
+        wanted = ", ".join(map(str, columns.given))
         return f"has {len(header)} columns: {found}{more}. The columns {wanted} are not among them."
     if len(header) == 1:
         return (
