@@ -296,7 +296,7 @@ def test_a_kill_before_the_round_begins_keeps_what_was_proposed(
         patch.setattr(iterated_alignment, "train_run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             iterate(run, n_rounds=1)
-    (run / ITERATIONS / ".proposed-2.json.0123.draft").write_text("half")
+    (run / ITERATIONS / ".proposed-2.json.01234567.draft").write_text("half")
 
     found = iterate(run, n_rounds=1)
 

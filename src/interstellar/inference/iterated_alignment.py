@@ -36,6 +36,7 @@ from interstellar.evaluation.similarity import Decoding
 from interstellar.inference.whole_alignment import FIRST, SECOND, AlignmentSettings, Asking, align
 from interstellar.records.json_files import read_json, write_json
 from interstellar.records.run_folder import RunFolder, holding_lock
+from interstellar.records.safe_files import remove_drafts
 from interstellar.runs.run import Result
 from interstellar.runs.trained_run import TrainedRun, open_run
 from interstellar.runs.training_run import train_run
@@ -273,9 +274,7 @@ def _writing(folder: Path, settings: IterationSettings) -> Iterator[Path]:
     with _refusing_unwritable(folder):
         folder.mkdir(exist_ok=True)
     with holding_lock(folder / "run.lock"):
-        for draft in folder.glob(".*.draft"):
-            if draft.is_file():
-                draft.unlink(missing_ok=True)
+        remove_drafts(folder)
         if not file.exists():
             with _refusing_unwritable(file):
                 write_json(file, asdict(settings), kind=_SETTINGS_KIND, version=_VERSION)
