@@ -27,7 +27,7 @@ help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 .PHONY: demo
-demo: $(VENV)/.runtime ## See what there is, on built-in graphs, without a network
+demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, no network
 	@$(BIN)/python scripts/demo.py
 
 .PHONY: test

@@ -33,7 +33,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="stop this call after so many")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--together", type=int, default=1)
     parser.add_argument("--no-prune", action="store_true")
     parser.add_argument("--try-first", nargs="*", default=[], metavar="ARCH", help="or literature")
     parser.add_argument("--seed", type=int, default=0)
@@ -54,7 +53,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         plan=SearchPlan(
             strategy=StrategyName(arguments.strategy),
             prune=not arguments.no_prune,
-            together=arguments.together,
             try_first=tuple(arguments.try_first),
         ),
     )
@@ -73,7 +71,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "data": arguments.data,
         "strategy": arguments.strategy,
         "workers": arguments.workers,
-        "together": arguments.together,
         "prune": not arguments.no_prune,
         "gpu_busy_in_this_call": busy.mean(),
         "seconds_of_this_call": round(time.perf_counter() - started, 1),

@@ -3,8 +3,8 @@
 Pairs of two kinds: `synthetic-alignment` of 60, 150 and 300 entities, and two copies of
 geography-S1 with other names and numbers, each with 85 % of the triplets and 2 % of noise. Of
 the pairs so many are known; as on the command line 80 % of them are seeds, 10 % validation, and
-test is all the rest. Each setting is `SMALL_ALIGNMENT` of `training/presets.py` with one value
-changed; `as before` is `ALIGNMENT`, which was used for small graphs too.
+test is all the rest. Each setting is `SMALL_ALIGNMENT` below with one value changed; `as before`
+is `ALIGNMENT`, which was used for small graphs too.
 
 The settings were chosen on the pairs of seed 0, by their test pairs; those of any other seed were
 not looked at.
@@ -39,8 +39,8 @@ from interstellar.runs.experiment import Experiment
 from interstellar.runs.training_run import prepare
 from interstellar.tasks.splits import Split
 from interstellar.training.loop import EpochReport, Training
-from interstellar.training.presets import ALIGNMENT, SMALL_ALIGNMENT
-from interstellar.training.settings import TrainingSettings
+from interstellar.training.presets import ALIGNMENT
+from interstellar.training.settings import Metric, TrainingSettings
 from report import write_report
 
 AS_IT_IS, AS_BEFORE = "as it is", "as before"
@@ -56,6 +56,22 @@ ARCHITECTURES = ("RSN", "Chains", "TransE")
 VARIED = (PAIRS[0], PAIRS[4])
 """Where single values are changed, with RSN and TransE."""
 KEPT, NOISE = 0.85, 0.02
+
+
+SMALL_ALIGNMENT = replace(
+    ALIGNMENT,
+    dim=128,
+    batch_size=128,
+    learning_rate=0.005,
+    weight_decay=0.014,
+    dropout=0.5,
+    lr_decay=0.9,
+    max_epochs=8,
+    validate_every=8,
+    patience=0,
+    metric=Metric.MRR,
+)
+"""What small pairs had before there were rules (`training/defaults.py`)."""
 
 
 def main() -> None:

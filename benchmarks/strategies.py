@@ -1,19 +1,19 @@
-"""The six strategies against each other: best score so far after each trial, over several seeds.
+"""The strategies against each other: best score so far after each trial, over several seeds.
 
 All searches (strategy × seed) go in lockstep: in each round every search has one network to be
-trained from scratch, and those that no search has met before are trained together.
+trained from scratch, and those that no search has met before are trained, each once.
 
 - A network is trained under its canonical name, with the training seed 0 and the paths of seed 0,
   whoever proposes it. So its score is the same in every search, and is computed once. What
   differs from seed to seed is what a strategy draws, and everything random in its supernets.
 - A trial is a network that is new to its search, as in `interstellar search`: one that another
   search has trained is a trial too, one that it has met itself is not. Supernets are no trials.
-- Nothing is stopped early, and everything is trained in float32, alone or together.
+- Nothing is stopped early, and everything is trained in float32 under the same settings.
 - A failed network earns 0. A search that has ended keeps its best: DARTS and one-shot, which have
   one trial, are horizontal lines.
 
 With `--state FILE` all that was trained is kept there; the same command goes on where it was
-stopped or killed, at most one group is trained again.
+stopped or killed, at most one network is trained again.
 
     python benchmarks/strategies.py --device cuda --state state.jsonl --json all.json --svg all.svg
     python benchmarks/strategies.py --device cpu --seeds 2 --trials 6 --epochs 3 --supernet-epochs 2
@@ -70,7 +70,6 @@ def main() -> None:
     parser.add_argument("--supernet-epochs", type=int, default=20, help="of darts and one-shot")
     parser.add_argument("--shared-score", type=SharedScore, default=SharedScore.LOSS)
     parser.add_argument("--epochs", type=int, help="instead of those of the settings")
-    parser.add_argument("--group", type=int, default=64, help="networks trained together at most")
     parser.add_argument("--threads", type=int, default=1, help="of the CPU")
     parser.add_argument("--state", type=Path, help="where all that was trained is kept")
     parser.add_argument("--json", type=Path)
@@ -141,7 +140,12 @@ def build_search(
     arguments: argparse.Namespace, experiment: Experiment, name: StrategyName, seed: int
 ) -> SearchStrategy:
     epochs = arguments.supernet_epochs if name in SUPERNETS else None
-    plan = SearchPlan(strategy=name, supernet_epochs=epochs)
+    plan = SearchPlan(
+        strategy=name,
+        from_scratch=True,
+        architecture_only=name is StrategyName.SURROGATE,
+        supernet_epochs=epochs,
+    )
     return build_strategy(replace(experiment, seed=seed, plan=plan))
 
 
@@ -226,7 +230,6 @@ class Workshop:
         self.training_seconds = 0.0
         self.supernet_seconds: dict[str, float] = {}
         self._outcome_by_key: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._group = arguments.group
         self._journal = journal
         self._started = time.monotonic()
         self._begin(
@@ -246,32 +249,25 @@ class Workshop:
         return self.score_by_network[network_of(proposal)]
 
     def train(self, architectures: Sequence[Architecture]) -> None:
-        """Train each different network among them, as many together as a group has."""
-        networks = list(dict.fromkeys(map(canonical_form, architectures)))
-        for start in range(0, len(networks), self._group):
-            group = networks[start : start + self._group]
-            works = [
-                Proposal(number=number, architecture=network).as_plain()
-                for number, network in enumerate(group)
-            ]
+        """Train each different network among them."""
+        for network in dict.fromkeys(map(canonical_form, architectures)):
             started = time.perf_counter()
-            outcomes = self.judge.do(works)
-            seconds = (time.perf_counter() - started) / len(group)
-            for network, outcome in zip(group, outcomes, strict=True):
-                event = {
-                    "network": code_text(network),
-                    "score": None if outcome["failure"] else outcome["score"],
-                    "seconds": round(seconds, 3),
-                }
-                self._note(self._journal.append("trained", **event))
-            self.say(f"{len(group)} networks in {seconds * len(group):.1f} s")
+            outcome = self.judge.do(Proposal(number=0, architecture=network).as_plain())
+            seconds = time.perf_counter() - started
+            event = {
+                "network": code_text(network),
+                "score": None if outcome["failure"] else outcome["score"],
+                "seconds": round(seconds, 3),
+            }
+            self._note(self._journal.append("trained", **event))
+            self.say(f"a network in {seconds:.1f} s")
 
     def train_supernet(self, search: Search, proposal: Proposal) -> dict[str, Any]:
         """Return what a supernet came to; it draws from the seed of its search."""
         key = (str(search.name), search.seed, proposal.number)
         if key not in self._outcome_by_key:
             self.judge.seed = search.seed
-            [outcome] = self.judge.do([proposal.as_plain()])
+            outcome = self.judge.do(proposal.as_plain())
             self.judge.seed = TRAINING_SEED
             names = dict(zip(("strategy", "seed", "number"), key, strict=True))
             self._note(self._journal.append("supernet", **names, outcome=outcome))

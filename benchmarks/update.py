@@ -32,8 +32,8 @@ from interstellar.runs.experiment import Experiment
 from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import train_run
 from interstellar.runs.update_run import plan_update, update_run
-from interstellar.training.presets import default_settings
 from interstellar.training.settings import with_changes
+from interstellar.workflow.given import final_settings
 
 CPU = torch.device("cpu")
 EPOCHS = (2, 5, 10, 20)
@@ -56,8 +56,7 @@ def main() -> None:
     given = read_arguments()
     torch.set_num_threads(1)
     cut = cut_out(load(given.data), np.random.default_rng(given.seed))
-    settings = default_settings("link-prediction", given.data, len(cut.graph.train))
-    settings = with_changes(settings, dim=given.dim, epochs=given.epochs)
+    settings = with_changes(final_settings(cut.graph), dim=given.dim, epochs=given.epochs)
     experiment = Experiment(
         data=given.data, architecture=given.architecture, seed=given.seed, settings=settings
     )

@@ -19,7 +19,7 @@ known = folder / "known.tsv"
 known.write_text("".join(f"{name}\tthe {name}\n" for name in names[::2]), encoding="utf-8")
 
 graph = ist.load(ours, second=theirs, pairs=known)
-model = ist.train(graph, "RSN", dim=32, progress=False)
+model = ist.train(graph, "RSN", dim=32, epochs=10, progress=False)
 metrics = model.evaluate(decode="sinkhorn")
 print(f"of {metrics['n']} pairs held out, {metrics['hits@1']:.0%} are found")
 

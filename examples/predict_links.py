@@ -32,7 +32,7 @@ for city, country in COUNTRY.items():
 graph = ist.load(triplets, split=ist.SplitShares(train=0.9, valid=0.1, test=0.0), seed=1)
 print(f"{len(graph.entities)} entities, {len(graph.relations)} relations, {len(triplets)} facts")
 
-model = ist.train(graph, "PTransE-add", epochs=40, progress=False)
+model = ist.train(graph, "DistMult", progress=False)
 
 print("vienna, located_in, ?")
 for answer in model.predict(subject="vienna", relation="located_in", k=3):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from interstellar.data.graph import task_of
+from interstellar.data.graph import GraphPair
 from interstellar.data.loading import load
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.training_run import train_run
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import ALIGNMENT, COUNTRIES, LINK_PREDICTION
 from interstellar.training.settings import SettingsChanges, with_changes
 from tests.tiny_graphs import write_rows
 
@@ -22,7 +22,8 @@ def learn(
 ) -> dict[str, float]:
     """Train, and return the metrics on the test split."""
     graph = load(data)
-    settings = with_changes(default_settings(task_of(graph), graph.name), dim=32)
+    usual = COUNTRIES if data.startswith("geography") else LINK_PREDICTION
+    settings = with_changes(ALIGNMENT if isinstance(graph, GraphPair) else usual, dim=32)
     experiment = Experiment(
         data=data, architecture=architecture, seed=seed, settings=with_changes(settings, **changes)
     )

@@ -25,7 +25,7 @@ def test_the_page_of_the_commands_is_what_the_commands_say() -> None:
     page = (PAGES / "commands.md").read_text(encoding="utf-8")
 
     assert page == load_writer().commands_page(), f"commands.md {ANEW}"
-    for words in ("--strategy STRATEGY", "[default: hybrid]", "--with GRAPH2", "--no-prune"):
+    for words in ("--strategy STRATEGY", "[default: surrogate]", "--with GRAPH2", "--no-prune"):
         assert words in page
     assert "| search | `--faithful` | `--no-prune` |" in page
 

@@ -4,18 +4,23 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from interstellar.architecture.search_space import SearchSpace, Subspace
+from interstellar.runs.search_plan import STRATEGIES, SearchPlan, StrategyName
 from interstellar.searching.bayes import BayesSearch
 from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
+from interstellar.searching.search_run import build_strategy
 from interstellar.searching.strategy import SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
+from interstellar.searching.surrogate import SurrogateSearch
 from interstellar.searching.trial import Proposal
 from tests.searching.fake_judge import FAILED, judge, score_by_hash, search
+from tests.searching.small_searches import small_search
 
 Builder = Callable[[SearchSpace, int], SearchStrategy]
 
@@ -24,6 +29,7 @@ SEEDED: dict[str, Builder] = {
     "random": RandomSearch,
     "reinforce": ReinforceSearch,
     "bayes": BayesSearch,
+    "surrogate": SurrogateSearch,
 }
 ALL: dict[str, Builder] = SEEDED | {
     "one-shot": lambda space, _: OneShotSearch(space, n_epochs=2),
@@ -165,6 +171,28 @@ def test_to_be_asked_in_vain_changes_nothing(build: Builder) -> None:
     assert again.answer() == strategy.answer()
 
 
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_in_a_search_it_can_be_told_the_same_trial_at_each_of_its_rungs(name: StrategyName) -> None:
+    plan = SearchPlan(strategy=name, from_scratch=True)
+    strategy, again = (build_strategy(small_search(plan=plan)) for _ in range(2))
+    proposals: list[Proposal] = []
+
+    for k in range(N_ASKED):
+        proposal = strategy.ask()
+        assert again.ask() == proposal
+        if proposal is None:
+            break
+        proposals.append(proposal)
+        for told in (proposal, proposals[k // 3]):  # an earlier one has come to its next rung
+            result = judge(plan.space, told, score_by_hash)
+            for one in (strategy, again):
+                one.tell(told.number, replace(result, epochs=1 if told is proposal else 3))
+
+    answer = strategy.answer()
+    assert answer == again.answer()
+    assert answer is None or answer in plan.space
+
+
 @every_strategy
 def test_failures_among_successes_are_survived(build: Builder) -> None:
     space = SearchSpace()
@@ -181,7 +209,7 @@ def test_failures_among_successes_are_survived(build: Builder) -> None:
 
 
 def test_strategies_are_there_without_torch_and_until_bayes_is_built_without_optuna() -> None:
-    names = "bayes", "hybrid", "random_search", "reinforce", "supernet_search"
+    names = "bayes", "hybrid", "random_search", "reinforce", "supernet_search", "surrogate"
     modules = ", ".join(f"interstellar.searching.{name}" for name in names)
     code = f"import sys, {modules}; print({{'torch', 'optuna'}} & set(sys.modules))"
 

@@ -21,7 +21,7 @@ from interstellar.runs.experiment import Experiment
 from interstellar.runs.trained_run import TrainedRun, open_run
 from interstellar.runs.training_run import train_run
 from interstellar.tasks.splits import Split
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import LINK_PREDICTION
 from interstellar.training.settings import with_changes
 from tests.evaluation.pykeen_graphs import NAME_BY_KEY
 from tests.inference.named_runs import aligned_run
@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     out = tmp_path_factory.mktemp("runs") / "run"
-    settings = with_changes(default_settings("link-prediction", "a small set"), dim=8, epochs=3)
+    settings = with_changes(LINK_PREDICTION, dim=8, epochs=3)
     experiment = Experiment(
         data="synthetic:entities=60", architecture="RSN", seed=0, settings=settings
     )

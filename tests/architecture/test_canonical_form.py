@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.architecture.architecture import Activation, Architecture, Micro
-from interstellar.architecture.canonical_form import RULES, ZERO_OUTPUT, canonical_form
+from interstellar.architecture.architecture import Activation, Architecture, Micro, Source
+from interstellar.architecture.canonical_form import (
+    RULES,
+    ZERO_OUTPUT,
+    canonical_form,
+    first_of_each,
+    one_step_form,
+)
 from interstellar.architecture.notation import from_code, from_formula, to_formula
 from interstellar.architecture.search_space import SearchSpace, Subspace
 
@@ -96,6 +102,46 @@ def test_an_architecture_and_its_canonical_form_compute_the_same_functions(
 
     old, new = evaluate(architecture, p, s, r), evaluate(canonical_form(architecture), q, s, r)
     assert_same(old, new, architecture)
+
+
+@given(
+    architecture=architectures,
+    half_dim=st.integers(1, 3),
+    seed=st.integers(0, 2**16),
+    is_forward=st.booleans(),
+)
+def test_on_single_steps_an_architecture_and_its_form_there_compute_the_same_functions(
+    architecture: Architecture, half_dim: int, seed: int, is_forward: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    s, r = draw_path(rng, 2 * half_dim)
+    drawn, carry = draw_parameters(rng, 2 * half_dim), carry_forward if is_forward else carry_back
+
+    p, q = carry(reading_the_subject(architecture), drawn)
+
+    old = evaluate(architecture, p, s[:1], r[:1])
+    new = evaluate(one_step_form(architecture), q, s[:1], r[:1])
+    assert_same(old, new, architecture)
+
+
+def reading_the_subject(architecture: Architecture) -> Architecture:
+    """Return what reads s where an architecture reads h, which on a single step are the same."""
+    macro = architecture.macro
+    if macro.relation_source is Source.HIDDEN:
+        macro = replace(macro, relation_source=Source.SUBJECT)
+    if macro.output_source is Source.HIDDEN:
+        macro = replace(macro, output_source=Source.SUBJECT)
+    return Architecture(macro, architecture.micro)
+
+
+def test_on_single_steps_a_path_model_is_the_triplet_model() -> None:
+    transe, ptranse = from_formula("O_r = s + r; v = O_r"), from_formula("O_r = h + r; v = O_r")
+    complex_ = from_formula("O_r = s ⊗ r; v = O_r")
+    several = [ptranse, transe, complex_]
+
+    assert one_step_form(ptranse) == one_step_form(transe) != one_step_form(complex_)
+    assert first_of_each(several, one_step_form) == [ptranse, complex_]
+    assert first_of_each(several) == several
 
 
 def carry_forward(old: Architecture, p: Parameters) -> tuple[Parameters, Parameters]:

@@ -8,6 +8,8 @@ from interstellar.architecture.literature import (
     CHAINS,
     COMPLEX,
     DISTMULT,
+    FOUND_ON_DBP_WD,
+    KNOWN,
     LITERATURE,
     PTRANSE_ADD,
     PTRANSE_MUL,
@@ -68,7 +70,7 @@ def test_the_first_published_architecture_reads_as_in_the_paper() -> None:
     assert formula == "O_s = tanh(s + h); O_r = tanh(W3 h + W4 r); v = O_s ⊗ W6 O_r"
 
 
-@pytest.mark.parametrize("name", [*LITERATURE, *PUBLISHED])
+@pytest.mark.parametrize("name", [*LITERATURE, *PUBLISHED, "Found-DBP-WD"])
 def test_every_name_is_found_and_leads_to_the_same_network(name: str) -> None:
     architecture = find_by_name(name.upper())
 
@@ -84,6 +86,15 @@ def test_three_published_architectures_are_one() -> None:
     names = ("Interstellar-EN-FR", "Interstellar-EN-FR-dense", "Interstellar-EN-DE-dense")
 
     assert {name_of(PUBLISHED[name]) for name in names} == {"Interstellar-EN-FR"}
+
+
+def test_a_search_begins_with_every_network_that_has_a_name_once_the_strong_ones_first() -> None:
+    networks = [canonical_form(architecture) for architecture in KNOWN]
+    named = (*LITERATURE.values(), *PUBLISHED.values(), FOUND_ON_DBP_WD)
+
+    assert len(set(networks)) == len(networks)
+    assert set(networks) == {canonical_form(architecture) for architecture in named}
+    assert KNOWN[:2] == (COMPLEX, DISTMULT)
 
 
 def test_a_network_without_a_name_has_none() -> None:

@@ -306,6 +306,30 @@ def test_everything_else_stays_as_it_is(line: str) -> None:
     assert modernise(line.split()) == (line.split(), [])
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("search x --out y --then-tune", "--then-tune is gone: a search chooses settings too"),
+        ("search x --out y --tune-trials 5", "`interstellar tune DATA --architecture RUN`"),
+        ("search x --out y --tune-trials=5", "--tune-trials is gone"),
+        ("search x --out y --together 4", "side by side by --workers"),
+        ("reproduce one-shot x --out y --together 4", "side by side by --workers"),
+    ],
+)
+def test_a_flag_that_is_no_more_is_refused_with_what_to_do_without_it(
+    capfd: pytest.CaptureFixture[str], line: str, words: str
+) -> None:
+    assert_refused(run_command(capfd, *line.split()), words)
+
+
+def test_a_flag_that_another_command_never_had_is_simply_not_there(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    outcome = run_command(capfd, "train", "x", "--out", "y", "--together", "4")
+
+    assert "No such option: --together" in outcome.err
+
+
 @pytest.mark.parametrize("former", FORMER, ids=lambda former: f"{former.command} {former.before}")
 def test_what_a_flag_is_now_is_a_flag_of_its_command(former: object) -> None:
     found = next(one for one in FORMER if one is former)

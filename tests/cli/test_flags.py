@@ -126,7 +126,7 @@ def test_help_has_titles_values_and_defaults(capfd: pytest.CaptureFixture[str]) 
 
     for words in ("How to search", "When to end", "What follows", "How data is read"):
         assert words in shown
-    for words in ("GRAPH2", "--no-prune", "[default: hybrid]", "SHARES", "ARCH"):
+    for words in ("GRAPH2", "--no-prune", "[default: surrogate]", "SHARES", "ARCH"):
         assert words in shown
     assert "--prune " not in shown
     assert "list[" not in shown

@@ -75,12 +75,12 @@ def test_interrupted_it_goes_on_with_resume(
 ) -> None:
     out, n_done, do = tmp_path / "study", 0, Judge.do
 
-    def do_until_the_sixth(judge: Judge, works: Any, *others: Any) -> Any:
+    def do_until_the_sixth(judge: Judge, work: Any, *others: Any) -> Any:
         nonlocal n_done
-        n_done += len(works)
+        n_done += 1
         if n_done == 6:
             raise KeyboardInterrupt
-        return do(judge, works, *others)
+        return do(judge, work, *others)
 
     monkeypatch.setattr(Judge, "do", do_until_the_sixth)
     stopped = run_command(capfd, *GEOGRAPHY, "--out", out)

@@ -105,7 +105,7 @@ def test_work_is_spread_over_workers_that_are_built_once() -> None:
 
 
 def test_who_waits_is_told_how_far_the_pieces_are() -> None:
-    told: list[tuple[int, int, int]] = []
+    told: list[tuple[int, float, int]] = []
 
     with opened(build_reporting, {}, ["cpu"]) as engine:
         engine.start(4, {"number": 4})

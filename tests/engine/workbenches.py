@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from interstellar.engine.engine import OnProgress, Plain, Workbench
@@ -15,11 +14,11 @@ def build_doubling(told: Plain, device: str) -> Workbench:
     """Double a number; say who did it, how, and what it was told."""
     n_done = 0
 
-    def double(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
+    def double(work: Plain, _: OnProgress) -> Plain:
         nonlocal n_done
         n_done += 1
         facts = {"pid": os.getpid(), "device": device}
-        return [{"doubled": 2 * work["x"], "told": told, "nth": n_done, **facts} for work in works]
+        return {"doubled": 2 * work["x"], "told": told, "nth": n_done, **facts}
 
     return double
 
@@ -29,7 +28,7 @@ def build_counting_threads(told: Plain, device: str) -> Workbench:
     del told, device
     import torch
 
-    return lambda works, _: [{"threads": torch.get_num_threads()} for _ in works]
+    return lambda _work, _: {"threads": torch.get_num_threads()}
 
 
 def build_waiting(told: Plain, device: str) -> Workbench:
@@ -37,12 +36,11 @@ def build_waiting(told: Plain, device: str) -> Workbench:
     del device
     folder = Path(told["folder"])
 
-    def wait_for_go(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
-        [work] = works
+    def wait_for_go(work: Plain, _: OnProgress) -> Plain:
         (folder / f"piece-{work['x']}.{os.getpid()}").touch()
         while not (folder / "go").exists():
             time.sleep(0.01)
-        return [{"doubled": 2 * work["x"]}]
+        return {"doubled": 2 * work["x"]}
 
     return wait_for_go
 
@@ -61,11 +59,11 @@ def build_talking(told: Plain, device: str) -> Workbench:
     """Print, and read what there is to be read."""
     del told, device
 
-    def talk(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
+    def talk(_work: Plain, _: OnProgress) -> Plain:
         sys.stdout.write("a word\n")
         sys.stdout.flush()
         os.write(1, b"another\n")
-        return [{"read": sys.stdin.read()} for _ in works]
+        return {"read": sys.stdin.read()}
 
     return talk
 
@@ -74,10 +72,10 @@ def build_reporting(told: Plain, device: str) -> Workbench:
     """Say how far it is."""
     del told, device
 
-    def report(works: Sequence[Plain], on_progress: OnProgress) -> list[Plain]:
+    def report(work: Plain, on_progress: OnProgress) -> Plain:
         for n_done in (1, 2):
-            on_progress(works[0]["number"], n_done, 2)
-        return [{} for _ in works]
+            on_progress(work["number"], n_done, 2)
+        return {}
 
     return report
 
@@ -86,11 +84,10 @@ def build_mortal(told: Plain, device: str) -> Workbench:
     """Die of every piece that says so."""
     del told, device
 
-    def double_or_die(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
-        [work] = works
+    def double_or_die(work: Plain, _: OnProgress) -> Plain:
         if work["x"] < 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        return [{"doubled": 2 * work["x"]}]
+        return {"doubled": 2 * work["x"]}
 
     return double_or_die
 
@@ -106,7 +103,7 @@ def build_faulty(told: Plain, device: str) -> Workbench:
     """Have a fault in the program."""
     del told, device
 
-    def divide(works: Sequence[Plain], _: OnProgress) -> list[Plain]:
-        return [{"x": 1 / work["x"]} for work in works]
+    def divide(work: Plain, _: OnProgress) -> Plain:
+        return {"x": 1 / work["x"]}
 
     return divide

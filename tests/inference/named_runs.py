@@ -11,7 +11,8 @@ from interstellar.data.loading import load
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.trained_run import TrainedRun
 from interstellar.tasks.task import build_network, task_for
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
+from interstellar.training.settings import TrainingSettings
 from tests.tiny_graphs import ring, write_rows
 
 ODD_NAMES = (
@@ -35,7 +36,7 @@ def linked_run(names: Sequence[str] = ODD_NAMES, *, dim: int = 4) -> TrainedRun:
     n = len(names)
     rows = [(names[i], "next", names[(i + 1) % n]) for i in range(n)]
     rows += [(names[i], "next but one", names[(i + 2) % n]) for i in range(n)]
-    return initialised_run(load(rows), "link-prediction", dim)
+    return initialised_run(load(rows), LINK_PREDICTION, dim)
 
 
 def aligned_run(folder: Path, *, dim: int = 4) -> TrainedRun:
@@ -43,12 +44,11 @@ def aligned_run(folder: Path, *, dim: int = 4) -> TrainedRun:
     first, second = ring(10), [*ring(6), *ring(4, prefix="other ", relation="after")]
     pairs = [(f"e{i}", f"e{i}") for i in range(6)]
     graph = load(first, second=second, pairs=write_rows(folder / "pairs.tsv", pairs))
-    return initialised_run(graph, "entity-alignment", dim)
+    return initialised_run(graph, ALIGNMENT, dim)
 
 
-def initialised_run(graph: AnyGraph, task_name: str, dim: int) -> TrainedRun:
+def initialised_run(graph: AnyGraph, settings: TrainingSettings, dim: int) -> TrainedRun:
     """Return a network with random weights as if it had been trained."""
-    settings = default_settings(task_name, "a small set")
     task = task_for(graph)
     network = build_network(task, read_architecture("ComplEx"), dim=dim, dropout=0.0)
     network.initialise(torch.Generator().manual_seed(0))

@@ -17,7 +17,7 @@ from interstellar.runs.experiment import Experiment
 from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import train_run
 from interstellar.tasks.link_prediction import LinkPrediction
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import with_changes
 from tests.inference.small_predictors import CPU, draw_network, europe, graph_of, random_graph
 
@@ -159,8 +159,7 @@ def test_names_that_break_lines_are_told_in_one() -> None:
 
 def test_what_speaks_for_an_answer_is_the_rule_that_was_learnt(tmp_path: Path) -> None:
     """Countries lie where their neighbours' regions lie: the only way to the answer in S2."""
-    settings = default_settings("link-prediction", "geography-S2")
-    settings = with_changes(settings, dim=32, epochs=20, batch_size=256, learning_rate=0.005)
+    settings = with_changes(COUNTRIES, dim=32, epochs=20, batch_size=256, learning_rate=0.005)
     experiment = Experiment(
         data="geography-S2", architecture="PTransE-add", seed=0, settings=settings
     )

@@ -15,6 +15,7 @@ from interstellar.model.mixed_operator import MixedOperator
 from interstellar.model.mixed_operator_kernel import fused_operator
 from interstellar.model.network_kernels import (
     SOFTMAX_BLOCK,
+    add_n3_slopes,
     fused_hermitian,
     fused_sum,
     turn_into_gradient_,
@@ -22,8 +23,9 @@ from interstellar.model.network_kernels import (
 from interstellar.model.path_network import NetworkForm
 from interstellar.model.softmax_loss import cross_entropy
 from interstellar.training import step_kernels
+from interstellar.training.settings import Optimizer
 from tests.model.test_mixed_operator import OPERATORS, draw_mixture
-from tests.training.test_adam import build_adam, draw_gradients
+from tests.training.test_optimizers import build_optimizer, draw_gradients
 from tests.training.test_step import ONE_WAY, TWO_WAY, build_step
 
 GOOD, BAD = torch.tensor(0, dtype=torch.int32), torch.tensor(1, dtype=torch.int32)
@@ -70,49 +72,72 @@ def test_the_activated_sum_of_rows_with_any_stride(activation: Activation, n_row
     ],
 )
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
-def test_the_loss_and_its_gradient_in_place(n_columns: int, n_padded: int, scale: float) -> None:
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_the_loss_and_its_gradient_in_place(
+    n_columns: int, n_padded: int, scale: float, smoothing: float
+) -> None:
     logits = draw(4, n_padded).mul_(scale).half()
     true = torch.tensor([0, n_columns - 1, n_columns // 2, 0])
-    expected_losses, expected = cross_entropy(logits[:, :n_columns].float(), true)
+    expected_losses, expected = cross_entropy(logits[:, :n_columns].float(), true, smoothing)
     losses = torch.empty(4)
 
-    turn_into_gradient_(logits, true, losses, n_columns)
+    turn_into_gradient_(logits, true, losses, n_columns, smoothing)
 
     torch.testing.assert_close(losses, expected_losses, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(logits[:, :n_columns].float(), expected, rtol=1e-3, atol=1e-4)
     assert (logits[:, n_columns:] == 0).all()
 
 
+@pytest.mark.parametrize("kind", Optimizer)
 @pytest.mark.parametrize("weight_decay", [0.0, 0.3])
 @pytest.mark.parametrize("max_norm", [None, 0.5])
-def test_adam(weight_decay: float, max_norm: float | None) -> None:
-    fused, plain = (build_adam(weight_decay=weight_decay, max_norm=max_norm) for _ in range(2))
+def test_optimizers(kind: Optimizer, weight_decay: float, max_norm: float | None) -> None:
+    fused, plain = (
+        build_optimizer(kind, weight_decay=weight_decay, max_norm=max_norm) for _ in range(2)
+    )
     n_entity_numbers = fused.parameters.n_entity_numbers
 
     for gradient in draw_gradients(plain, n_steps=3):
-        for adam in (fused, plain):
-            adam.parameters.gradients.copy_(gradient)
-            adam.n_updates += 1
+        for optimizer in (fused, plain):
+            optimizer.parameters.gradients.copy_(gradient)
+            optimizer.n_updates += 1
         step_kernels.update_(fused, torch.tensor(2.0), GOOD)
         plain.update(torch.tensor(2.0), torch.tensor(False))
 
     torch.testing.assert_close(fused.parameters.values, plain.parameters.values)
-    torch.testing.assert_close(fused.m, plain.m)
-    torch.testing.assert_close(fused.v, plain.v)
+    torch.testing.assert_close(fused.state_tensors(), plain.state_tensors())
     assert fused.parameters.gradients[n_entity_numbers:].abs().max() == 0
 
 
-def test_adam_stands_still_where_the_step_is_bad() -> None:
-    adam = build_adam(weight_decay=0.1, max_norm=0.001)
-    before = adam.parameters.values.clone()
-    adam.parameters.gradients.fill_(torch.nan)
-    adam.n_updates += 1
+@pytest.mark.parametrize("kind", Optimizer)
+def test_optimizers_stand_still_where_the_step_is_bad(kind: Optimizer) -> None:
+    optimizer = build_optimizer(kind, weight_decay=0.1, max_norm=0.001)
+    optimizer.n_updates += 1
+    state = [optimizer.parameters.values, *optimizer.state_tensors().values()]
+    before = [tensor.clone() for tensor in state]
+    optimizer.parameters.gradients.fill_(torch.nan)
 
-    step_kernels.update_(adam, torch.tensor(1.0), BAD)
+    step_kernels.update_(optimizer, torch.tensor(1.0), BAD)
 
-    assert torch.equal(adam.parameters.values, before)
-    assert adam.m.abs().max() == adam.v.abs().max() == 0
-    assert adam.parameters.gradients[adam.parameters.n_entity_numbers :].abs().max() == 0
+    assert all(torch.equal(now, kept) for now, kept in zip(state, before, strict=True))
+    n_entity_numbers = optimizer.parameters.n_entity_numbers
+    assert optimizer.parameters.gradients[n_entity_numbers:].abs().max() == 0
+
+
+@pytest.mark.parametrize(("n_rows", "n_ways", "half"), [(3, 1, 1), (40, 2, 25)])
+def test_the_gradient_of_n3_touches_only_rows_that_were_read(
+    n_rows: int, n_ways: int, half: int
+) -> None:
+    table, gradient = draw(2, n_rows, n_ways * 2 * half)
+    counts = torch.arange(n_rows).remainder(3).float()
+    before = gradient.clone()
+    z = table.double().view(n_rows, n_ways, 2, half)
+    slopes = 0.7 * counts.view(-1, 1, 1, 1) * z * z.square().sum(dim=2, keepdim=True).sqrt()
+
+    add_n3_slopes(table, gradient, counts, 0.7, half)
+
+    torch.testing.assert_close(gradient, (before + slopes.flatten(1)).float())
+    assert torch.equal(gradient[::3], before[::3])
 
 
 def test_batches_are_gathered_in_the_order_of_the_epoch() -> None:
@@ -145,7 +170,7 @@ def test_losses_are_accounted_for(
         assert bool(is_bad) is bool(is_expected_bad)
 
     for step in (fused, plain):
-        counts = (step.n_done, step.bad_step, step.adam.n_updates)
+        counts = (step.n_done, step.bad_step, step.optimizer.n_updates)
         assert [int(count) for count in counts] == [4, 3, 3]
     torch.testing.assert_close(fused.loss_sum, plain.loss_sum, equal_nan=True)
 

@@ -19,8 +19,8 @@ from interstellar.model.path_network import (
 from tests.architecture.strategies import architectures
 
 N_ENTITIES, N_RELATIONS, DIM = 9, 4, 6
-TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
-ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
+TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True)
+ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False)
 
 
 def build(

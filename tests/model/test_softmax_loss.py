@@ -5,10 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn import functional
 
 from interstellar.model.embedding_table import EntityTable
 from interstellar.model.softmax_loss import (
     LossPlan,
+    cross_entropy,
     sampled_softmax_loss,
     softmax_loss,
 )
@@ -29,13 +31,16 @@ def draw(
     return v.to(device), table, true.to(device)
 
 
-def reference(v: Tensor, table: EntityTable, true: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def reference(
+    v: Tensor, table: EntityTable, true: Tensor, smoothing: float = 0.0
+) -> tuple[Tensor, Tensor, Tensor]:
     """The formula of the paper, by autograd in float64."""
     v = v.detach().double().requires_grad_()
     values = table.values[: table.n_entities].double().requires_grad_()
     logits = v @ values.T
     true_logits = logits.gather(1, true.unsqueeze(1)).squeeze(1)
-    loss = (torch.logsumexp(logits, dim=1) - true_logits).sum()
+    wanted = (1 - smoothing) * true_logits + smoothing * logits.mean(dim=1)
+    loss = (torch.logsumexp(logits, dim=1) - wanted).sum()
     loss.backward()  # type: ignore[no-untyped-call]
     assert v.grad is not None
     assert values.grad is not None
@@ -47,20 +52,31 @@ def reference(v: Tensor, table: EntityTable, true: Tensor) -> tuple[Tensor, Tens
     n_entities=st.integers(2, 30),
     chunk_rows=st.integers(1, 25),
     seed=st.integers(0, 1000),
+    smoothing=st.sampled_from([0.0, 0.1, 0.9]),
 )
 def test_loss_and_gradients_equal_the_formula_for_every_chunking(
-    n_rows: int, n_entities: int, chunk_rows: int, seed: int
+    n_rows: int, n_entities: int, chunk_rows: int, seed: int, smoothing: float
 ) -> None:
     v, table, true = draw(n_rows, n_entities, 6, seed=seed)
 
-    loss, v_gradient = softmax_loss(v, table, true, LossPlan(chunk_rows))
+    loss, v_gradient = softmax_loss(v, table, true, LossPlan(chunk_rows), label_smoothing=smoothing)
 
-    expected_loss, expected_v, expected_table = reference(v, table, true)
+    expected_loss, expected_v, expected_table = reference(v, table, true, smoothing)
     torch.testing.assert_close(loss.sum().double(), expected_loss, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(v_gradient.double(), expected_v, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(
         table.gradient[:n_entities].double(), expected_table, rtol=1e-4, atol=1e-5
     )
+
+
+def test_smoothed_losses_are_those_of_torch() -> None:
+    logits = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
+    true = torch.tensor([0, 6, 3, 3, 1])
+
+    losses, _ = cross_entropy(logits, true, 0.2)
+
+    expected = functional.cross_entropy(logits, true, reduction="none", label_smoothing=0.2)
+    torch.testing.assert_close(losses, expected)
 
 
 def test_several_calls_add_up_to_one_sum() -> None:
@@ -80,14 +96,17 @@ def test_several_calls_add_up_to_one_sum() -> None:
 @pytest.mark.parametrize("dim", [64, 256, 512])
 @pytest.mark.parametrize("n_entities", [300, 14_541, 40_943])
 @pytest.mark.parametrize("chunk_rows", [4096, 100])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_fused_loss_is_within_rounding_of_the_formula(
-    dim: int, n_entities: int, chunk_rows: int
+    dim: int, n_entities: int, chunk_rows: int, smoothing: float
 ) -> None:
     v, table, true = draw(256, n_entities, dim, device="cuda")
 
-    loss, v_gradient = softmax_loss(v, table, true, LossPlan(chunk_rows, is_mixed=True))
+    loss, v_gradient = softmax_loss(
+        v, table, true, LossPlan(chunk_rows, is_mixed=True), label_smoothing=smoothing
+    )
 
-    expected_loss, expected_v, expected_table = reference(v, table, true)
+    expected_loss, expected_v, expected_table = reference(v, table, true, smoothing)
     assert abs(loss.double().sum() - expected_loss) < 2e-3 * 256
     assert relative_error(v_gradient, expected_v) < 2e-3
     assert relative_error(table.gradient[:n_entities], expected_table) < 2e-3

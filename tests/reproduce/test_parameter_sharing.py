@@ -15,6 +15,7 @@ from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.literature import LITERATURE
 from interstellar.architecture.notation import code_text, from_code_text
 from interstellar.architecture.search_space import SearchSpace
+from interstellar.data.graph import Task
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.randomness import spawn
 from interstellar.reproduce import parameter_sharing
@@ -66,7 +67,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Compared]:
 
 @cache
 def build_study(data: str = "geography-S3", n: int = N) -> SharingStudy:
-    task = "entity-alignment" if data == ALIGNMENT_DATA else "link-prediction"
+    task = Task.ENTITY_ALIGNMENT if data == ALIGNMENT_DATA else Task.LINK_PREDICTION
     settings = replace(search_settings(task, data), dim=8, max_epochs=2, batch_size=256)
     experiment = Experiment(data=data, architecture=ANY, seed=0, settings=settings)
     return SharingStudy(experiment=experiment, n_architectures=n, supernet_epochs=1)

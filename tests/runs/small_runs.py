@@ -8,13 +8,12 @@ from typing import Any, NoReturn
 import pytest
 import torch
 
-from interstellar.data.graph import Task
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.run import Result
 from interstellar.runs.training_run import Checkpointer, train_run
 from interstellar.training.loop import EpochReport, Training
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
 from tests.tiny_graphs import ring
 
 CPU = torch.device("cpu")
@@ -33,8 +32,7 @@ def small_experiment(
 ) -> Experiment:
     """Return an experiment of four epochs, with settings changed by their field names."""
     is_pair = "alignment" in data
-    task = Task.ENTITY_ALIGNMENT if is_pair else Task.LINK_PREDICTION
-    settings = default_settings(task, "a small set")
+    settings = ALIGNMENT if is_pair else LINK_PREDICTION
     settings = replace(settings, walk=replace(settings.walk, length=3), dim=8)
     settings = replace(settings, batch_size=512 if is_pair else 128)  # about a dozen steps an epoch
     settings = replace(settings, max_epochs=4, validate_every=1, dropout=0.2, learning_rate=0.01)

@@ -1,6 +1,7 @@
 """Experiments and the TOML files that say them."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from interstellar.runs.experiment import (
     settings_tables,
 )
 from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
-from interstellar.training.settings import Metric, TrainingSettings
+from interstellar.training.settings import LATER_SETTINGS, Metric, Optimizer, TrainingSettings
 from tests.training.settings_strategies import all_settings, experiments
 
 EXAMPLE = Experiment(data="WN18RR", architecture="TransE", seed=3, settings=LINK_PREDICTION)
@@ -50,14 +51,35 @@ def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> Non
         assert read_experiment(path) == EXAMPLE
 
 
-@pytest.mark.parametrize(
-    "line", [line for line in TEXT.splitlines() if " = " in line], ids=lambda line: line.split()[0]
-)
-def test_a_missing_key_is_named_with_its_file_and_table(line: str) -> None:
-    key = line.split(maxsplit=1)[0]
+KEYS = [line.split()[0] for line in TEXT.splitlines() if " = " in line]
 
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in LATER_SETTINGS])
+def test_a_missing_key_is_named_with_its_file_and_table(key: str) -> None:
     with pytest.raises(SettingsError, match=rf"^wn\.toml:( \[\w+\])? {key} is missing"):
-        parse_experiment(TEXT.replace(line + "\n", "", 1), "wn.toml")
+        parse_experiment(without_key(TEXT, key), "wn.toml")
+
+
+def without_key(text: str, key: str) -> str:
+    return re.sub(rf"^{key} = .*\n", "", text, count=1, flags=re.MULTILINE)
+
+
+def test_settings_that_came_later_are_missing_in_older_files_and_have_their_defaults() -> None:
+    text = TEXT
+    for key in LATER_SETTINGS:
+        text = without_key(text, key)
+
+    assert text != TEXT
+    assert parse_experiment(text) == EXAMPLE
+
+
+def test_what_a_settings_file_does_not_say_is_as_in_the_base_also_of_later_settings(
+    tmp_path: Path,
+) -> None:
+    path, base = tmp_path / "s.toml", replace(ALIGNMENT, n3=0.5)
+    path.write_text("[training]\ndim = 32\n")
+
+    assert read_settings(path, base) == replace(base, dim=32)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +201,20 @@ def test_a_settings_file_may_be_that_of_a_whole_experiment(tmp_path: Path) -> No
     path.write_text(experiment_text(replace(EXAMPLE, settings=replace(LINK_PREDICTION, dim=32))))
 
     assert read_settings(path, LINK_PREDICTION) == replace(LINK_PREDICTION, dim=32)
+
+
+def test_the_settings_of_an_older_experiment_are_as_it_was_trained_and_not_as_is_usual_now(
+    tmp_path: Path,
+) -> None:
+    text = experiment_text(replace(EXAMPLE, settings=ALIGNMENT))
+    shorter = [line for line in text.splitlines() if not line.startswith(LATER_SETTINGS)]
+    path = tmp_path / "whole.toml"
+    path.write_text("\n".join(shorter))
+
+    usual = replace(LINK_PREDICTION, optimizer=Optimizer.ADAGRAD, n3=0.1, max_norm=None)
+
+    assert len(shorter) == len(text.splitlines()) - len(LATER_SETTINGS)
+    assert read_settings(path, usual) == read_experiment(path).settings == ALIGNMENT
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -95,3 +96,46 @@ def test_it_has_no_state_to_be_prolonged_from_and_stays_as_it_is(run: Path) -> N
         train_run(experiment_of(run, more_epochs=2), run, device=CPU, resume=True)
 
     assert open_run(run, CPU).experiment == experiment_of(run)
+
+
+@pytest.mark.parametrize("run", ["searched", "cut", "tuned"], indirect=True)
+def test_a_search_is_opened_with_its_trials_and_its_best(run: Path) -> None:
+    found = interstellar.SearchResult.open(run)
+
+    scores = [trial.score for trial in found.trials if trial.score is not None]
+    assert found.best.score == max(scores)
+    assert len(found.to_frame("arrow")) == len(found.trials)
+    assert found.finalists == []
+    assert found.gain is None
+
+
+@pytest.mark.parametrize("run", ["searched", "cut"], indirect=True)
+def test_a_search_begins_with_no_known_models_as_it_did_then(run: Path) -> None:
+    plan = experiment_of(run).plan
+
+    assert plan is not None
+    assert plan.from_scratch
+    assert plan.known == []
+
+
+@pytest.mark.parametrize(("run", "n_trials"), [("searched", 5), ("cut", 7)], indirect=["run"])
+def test_a_search_goes_on_without_its_data_or_settings_being_said_again(
+    run: Path, n_trials: int
+) -> None:
+    before = interstellar.SearchResult.open(run).trials
+
+    found = interstellar.search(out=run, resume=True, trials=n_trials, progress=False, device="cpu")
+
+    assert len(found.trials) == n_trials
+    assert found.trials[: len(before)] == before
+    assert found.result["strategy"] == "hybrid"
+
+
+@pytest.mark.parametrize("run", ["tuned"], indirect=True)
+def test_a_tuning_goes_on_with_the_settings_of_its_file(run: Path) -> None:
+    asked: Any = {"settings": run / "experiment.toml", "progress": False, "device": "cpu"}
+    data = experiment_of(run).data
+
+    found = interstellar.tune(data, "TransE", out=run, resume=True, trials=3, **asked)
+
+    assert len(found.trials) == 3

@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interstellar.architecture.literature import KNOWN, RSN
+from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.architecture.search_space import Subspace
 from interstellar.errors import SettingsError
 from interstellar.runs.experiment import ANY, Experiment, experiment_text, parse_experiment
 from interstellar.runs.search_plan import (
+    FINALISTS,
     MEANT_FOR,
+    SEARCHED,
     TUNED,
     Budget,
     Retraining,
@@ -44,6 +48,7 @@ shared_score = "mrr"
 is_macro_only = false
 """
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "architecture_only": st.booleans(),
     "macro_updates": st.none() | counts,
     "micro_epochs": st.none() | counts,
     "supernet_epochs": st.none() | counts,
@@ -60,9 +65,8 @@ def plans(draw: st.DrawFn) -> SearchPlan:
     own = {name: draw(option) for name, option in OPTIONS.items() if strategy in MEANT_FOR[name]}
     if strategy is not StrategyName.TUNE:
         own["try_first"] = draw(st.sampled_from([(), ("TransE",), ("literature", TRANSE)]))
-    return SearchPlan(
-        strategy=strategy, prune=draw(st.booleans()), together=draw(st.none() | counts), **own
-    )
+        own["from_scratch"] = draw(st.booleans())
+    return SearchPlan(strategy=strategy, prune=draw(st.booleans()), **own)
 
 
 def read_old(text: str = V010) -> SearchPlan | None:
@@ -84,10 +88,11 @@ def test_the_experiment_of_a_training_is_told_from_that_of_a_search() -> None:
 
 def test_the_plan_of_version_0_1_is_read() -> None:
     assert read_old() == SearchPlan(
+        strategy=StrategyName.HYBRID,
+        from_scratch=True,
         macro_updates=2,
         micro_epochs=3,
         prune=False,
-        together=4,
         try_first=("TransE", "ComplEx"),
         shared_score=SharedScore.MRR,
     )
@@ -127,7 +132,7 @@ def test_options_that_a_strategy_does_not_have_mean_nothing_in_version_0_1(
 
 
 def test_what_is_left_out_is_resolved_for_the_strategies_that_have_it() -> None:
-    hybrid, bayes = SearchPlan(), SearchPlan(strategy=StrategyName.BAYES)
+    hybrid, bayes = (SearchPlan(strategy=StrategyName(name)) for name in ("hybrid", "bayes"))
 
     assert (hybrid.macro_updates, hybrid.micro_epochs, hybrid.shared_score) == (1, 1, "loss")
     assert (bayes.macro_updates, bayes.micro_epochs, bayes.shared_score) == (None, None, None)
@@ -144,7 +149,7 @@ def test_with_the_dimension_everything_else_can_be_kept() -> None:
 
 
 def test_known_architectures_are_each_tried_once_and_lie_in_the_space() -> None:
-    plan = SearchPlan(strategy=StrategyName.BAYES, try_first=("TransE", TRANSE, "ComplEx"))
+    plan = SearchPlan(from_scratch=True, try_first=("TransE", TRANSE, "ComplEx"))
 
     assert plan.try_first == (TRANSE, "[0,2,12,0,0,0,0,0,0,0,0]")
     with pytest.raises(SettingsError, match="not in the subspace P3"):
@@ -153,16 +158,70 @@ def test_known_architectures_are_each_tried_once_and_lie_in_the_space() -> None:
         replace(plan, strategy=StrategyName.TUNE)
 
 
+def test_a_search_begins_with_what_is_known_unless_it_is_from_scratch() -> None:
+    by_default, mine = SearchPlan(), SearchPlan(try_first=("PTransE-add",))
+
+    assert by_default.known == list(KNOWN)
+    assert mine.known[0] == read_architecture("PTransE-add")
+    assert set(mine.known) == set(KNOWN)
+    assert SearchPlan(from_scratch=True).known == []
+    assert SearchPlan(from_scratch=True, try_first=("RSN",)).known == [RSN]
+    assert SearchPlan(strategy=StrategyName.TUNE).known == []
+
+
+@pytest.mark.parametrize("subspace", Subspace)
+def test_only_what_lies_in_the_space_is_known(subspace: Subspace) -> None:
+    plan = SearchPlan(subspace=subspace)
+
+    assert plan.known == [architecture for architecture in KNOWN if architecture in plan.space]
+
+
+def test_what_is_known_is_written_down_in_the_run() -> None:
+    plan = parse_experiment(experiment_text(SEARCH)).plan
+
+    assert plan is not None
+    assert plan.try_first == tuple(map(code_text, KNOWN))
+
+
+def test_as_published_is_the_papers_search_whole() -> None:
+    plan = SearchPlan(as_published=True)
+
+    assert plan == SearchPlan(
+        strategy=StrategyName.HYBRID, as_published=True, from_scratch=True, prune=False
+    )
+    assert (plan.known, plan.macro_updates, plan.micro_epochs) == ([], 1, 1)
+    assert parse_experiment(experiment_text(replace(SEARCH, plan=plan))).plan == plan
+    with pytest.raises(SettingsError, match="hybrid and begins with nothing"):
+        SearchPlan(as_published=True, strategy=StrategyName.RANDOM)
+    with pytest.raises(SettingsError, match="hybrid and begins with nothing"):
+        SearchPlan(as_published=True, try_first=("TransE",))
+
+
+def test_a_search_may_keep_every_setting_that_it_would_search() -> None:
+    assert SearchPlan(keep=SEARCHED).keep == SEARCHED
+
+
+def test_the_best_are_repeated_only_where_the_winner_is_trained() -> None:
+    assert Retraining().n_finalists == 1
+    assert Retraining(then_train=True).n_finalists == FINALISTS > 1
+    assert Retraining(then_train=True, finalists=5).n_finalists == 5
+    assert Retraining(then_train=True, finalists=1).n_finalists == 1
+
+
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ("macro_updates = 1", "macro_updates = 0", r"run\.toml: \[search\] `macro_updates` is 0"),
+        (
+            'macro_updates = "none"',
+            "macro_updates = 1",
+            r"run\.toml: \[search\] `macro_updates` was given, but it is for hybrid",
+        ),
         ("prune = true", "prunes = true", "Did you mean prune"),
         ("prune = true", "prune = 0", "true or false"),
-        ('"hybrid"', '"evolution"', "'evolution', but it must be one of hybrid, random"),
+        ('"surrogate"', '"evolution"', "'evolution', but it must be one of surrogate, hybrid"),
         ('subspace = "none"', 'subspace = "P9"', "'P9', but it must be one of P1"),
-        ("keep = []", 'keep = ["weight_decay"]', "`keep` was given, but it is for tune"),
-        ("try_first = []", 'try_first = "TransE"', "must be texts in brackets"),
+        ("keep = []", 'keep = ["seed"]', "'seed' cannot be kept: what is chosen is learning_rate"),
+        ("keep = []", 'keep = "dropout"', "must be texts in brackets"),
         ("seed = 1\n", "", "seed is missing"),
     ],
 )
@@ -175,12 +234,11 @@ def test_a_file_with_a_fault_is_refused_with_the_key(before: str, after: str, wo
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("macro_updates", 0), ("micro_epochs", -1), ("together", 0), ("together", 1.5)],
+    ("field", "value"), [("macro_updates", 0), ("micro_epochs", -1), ("macro_updates", 1.5)]
 )
 def test_a_plan_with_too_few_of_something_is_refused(field: str, value: float) -> None:
     with pytest.raises(SettingsError, match=f"`{field}` is {value}"):
-        SearchPlan(**{field: value})  # type: ignore[arg-type]
+        SearchPlan(strategy=StrategyName.HYBRID, **{field: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "meant"), [*MEANT_FOR.items()])
@@ -188,6 +246,7 @@ def test_an_option_is_refused_where_the_strategy_does_not_have_it(
     name: str, meant: tuple[StrategyName, ...]
 ) -> None:
     values: dict[str, Any] = {"shared_score": "mrr", "macro": "ComplEx", "with_dim": True}
+    values["architecture_only"] = True
     value = {"keep": ("dropout",), **values}.get(name, 2)
 
     for strategy in set(StrategyName) - set(meant):
@@ -229,8 +288,8 @@ def test_a_budget_that_has_no_end_or_no_room_is_refused(budget: dict[str, Any], 
     [
         ({"finalists": 0, "then_train": True}, "`finalists` is 0"),
         ({"finalists": 2}, "2 finalists were asked for"),
-        ({"tune_trials": 3}, "3 trials of a tuning"),
-        ({"then_tune": True, "tune_trials": 0}, "`tune_trials` is 0"),
+        ({"ensemble": True}, "without finalists the winner has one seed"),
+        ({"ensemble": True, "then_train": True, "finalists": 1}, "the winner has one seed"),
     ],
 )
 def test_a_retraining_that_cannot_be_meant_is_refused(asked: dict[str, Any], words: str) -> None:

@@ -14,8 +14,18 @@ import interstellar
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs import training_run
+from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import Result
-from interstellar.runs.training_run import train_run
+from interstellar.runs.trained_run import open_run
+from interstellar.runs.training_run import (
+    checkpoint_of,
+    load_data,
+    prepare,
+    store_run,
+    train_run,
+)
+from interstellar.tasks.splits import Split
+from interstellar.training.loop import EpochReport, SilentObserver, Training
 from interstellar.training.settings import Metric
 from tests.runs.small_runs import (
     CPU,
@@ -285,3 +295,52 @@ def test_a_metric_that_the_data_does_not_have_is_refused(tmp_path: Path) -> None
 def test_a_batch_of_one_path_is_refused_where_batches_are_normalised(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="batch_size is 1"):
         train(tmp_path / "run", PAIR, batch_size=1)
+
+
+class CountedEpochs:
+    """Counts the epochs that are trained."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def on_step(self, _n_done: int, _n_steps: int) -> None:
+        pass
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        del report, training
+        self.n += 1
+
+
+@pytest.mark.parametrize("n_before", [2, 4])
+def test_a_training_begun_where_the_same_one_came_elsewhere_ends_as_that_would_have(
+    wholes: dict[str, tuple[Path, Result]], tmp_path: Path, n_before: int
+) -> None:
+    experiment, observer = small_experiment(), CountedEpochs()
+    elsewhere = prepare(experiment, load_data(experiment), CPU).training
+    for _ in range(n_before):
+        elsewhere.run_epoch(SilentObserver())
+    state, out = checkpoint_of(elsewhere), tmp_path / "run"
+
+    result = train_run(experiment, out, device=CPU, state=state, observer=observer)
+
+    whole = wholes[GRAPH][1]
+    assert observer.n == whole["epochs"] - n_before
+    assert lasting(result) == lasting(whole)
+    assert events_of(out).count("epoch") == whole["epochs"]
+
+
+def test_parameters_that_came_about_otherwise_are_a_run_that_can_be_opened(
+    wholes: dict[str, tuple[Path, Result]], tmp_path: Path
+) -> None:
+    whole, said = wholes[GRAPH]
+    experiment, out = read_experiment(whole / "experiment.toml"), tmp_path / "run"
+    parameters = load_file(whole / "weights.safetensors")
+    asked: Any = {"device": CPU, "graph": load_data(experiment), "epochs": 3}
+
+    result = store_run(experiment, out, parameters, **asked)
+
+    assert result["metrics"] == said["metrics"]
+    assert open_run(out, CPU).measure(Split.TEST).as_dict() == said["metrics"]["test"]
+    assert "stored" in events_of(out)
+    assert "epoch" not in events_of(out)
+    assert store_run(experiment, out, parameters, **asked) == result

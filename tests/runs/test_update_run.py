@@ -18,7 +18,7 @@ from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import train_run
 from interstellar.runs.update_run import EPOCHS, Update, plan_update, update_run
 from interstellar.tasks.splits import Split
-from interstellar.training.presets import default_settings
+from interstellar.training.presets import COUNTRIES
 from tests.runs.small_runs import CPU, PAIR, Stop, save_nothing, small_experiment, train
 from tests.tiny_graphs import ring, write_rows, write_split_folder
 
@@ -34,7 +34,7 @@ MORE = [
 @pytest.fixture(scope="module")
 def geography(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     out = tmp_path_factory.mktemp("runs") / "geography"
-    settings = replace(default_settings("link-prediction", "geography-S1"), dim=32, max_epochs=8)
+    settings = replace(COUNTRIES, dim=32, max_epochs=8)
     experiment = Experiment(data="geography-S1", architecture="ComplEx", seed=3, settings=settings)
     return out, train_run(experiment, out, device=CPU)
 

@@ -8,7 +8,8 @@ from interstellar.architecture.search_space import N_MACRO, Point, SearchSpace
 from interstellar.randomness import spawn
 from interstellar.searching.natural_gradient import ControllerState, sample, update
 from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
+from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.trial import Proposal, TrialResult
 
 N_UPDATES = 5
 """What a shared round moves the controller."""

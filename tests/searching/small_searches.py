@@ -20,9 +20,13 @@ SETTINGS = with_changes(
 )
 
 
-def small_plan(strategy: StrategyName) -> SearchPlan:
+def small_plan(strategy: StrategyName, *, prune: bool = False) -> SearchPlan:
+    """Return the plan of a search that begins with nothing; unless pruned, all trials are whole."""
     has_supernet = strategy in (StrategyName.DARTS, StrategyName.ONE_SHOT)
-    return SearchPlan(strategy=strategy, supernet_epochs=2 if has_supernet else None)
+    supernet_epochs = 2 if has_supernet else None
+    return SearchPlan(
+        strategy=strategy, from_scratch=True, prune=prune, supernet_epochs=supernet_epochs
+    )
 
 
 def small_search(
@@ -51,6 +55,7 @@ def run_search(
     resume: bool = False,
     reuse: tuple[Path, ...] = (),
     n_workers: int = 1,
+    n_finalists: int = 1,
     on_change: OnChange | None = None,
 ) -> Result:
     return search_run(
@@ -60,5 +65,6 @@ def run_search(
         workers=Workers(device=CPU, n=n_workers),
         resume=resume,
         reuse=reuse,
+        n_finalists=n_finalists,
         on_change=on_change,
     )

@@ -26,8 +26,9 @@ from interstellar.searching.bayes import (
 )
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.search_loop import SearchLoop
+from interstellar.training.defaults import LINK_PREDICTION as BY_RULE
 from interstellar.training.presets import COUNTRIES, LINK_PREDICTION
-from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings import Optimizer, TrainingSettings, replace_settings
 from tests.searching.fake_judge import (
     FAILED,
     architectures_of,
@@ -157,14 +158,24 @@ def propose(tuning: Tuning, n: int) -> list[dict[str, float | int]]:
 
 
 @pytest.mark.parametrize("with_dim", [True, False])
-def test_everything_proposed_lies_in_the_ranges_and_makes_settings(with_dim: bool) -> None:
-    proposed = propose(Tuning(TRANS_E, LINK_PREDICTION, 0, with_dim=with_dim), 40)
+@pytest.mark.parametrize("optimizer", list(Optimizer))
+def test_everything_proposed_lies_in_the_ranges_and_makes_settings(
+    optimizer: Optimizer, with_dim: bool
+) -> None:
+    own = replace(LINK_PREDICTION, optimizer=optimizer)
+    proposed = propose(Tuning(TRANS_E, own, 0, with_dim=with_dim), 40)
 
     for changes in proposed:
-        assert isinstance(replace(LINK_PREDICTION, **changes), TrainingSettings)  # type: ignore[arg-type]
-        assert all(r.low <= changes[name] <= r.high for name, r in RANGES.items())
+        assert isinstance(replace_settings(own, changes), TrainingSettings)
+        assert all(r.low <= changes[name] <= r.high for name, r in RANGES[optimizer].items())
         assert changes["batch_size"] in BATCH_SIZES
         assert changes.get("dim") in (DIMS if with_dim else (None,))
+
+
+def test_the_default_settings_lie_in_the_ranges_of_their_optimizer() -> None:
+    [first] = propose(Tuning(TRANS_E, BY_RULE, 0, with_dim=True), 1)
+
+    assert replace_settings(BY_RULE, first) == BY_RULE
 
 
 def test_the_settings_that_a_tuning_begins_with_are_tried_first() -> None:

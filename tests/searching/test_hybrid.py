@@ -11,7 +11,8 @@ from interstellar.randomness import spawn
 from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.natural_gradient import ControllerState, mode, sample, uniform, update
 from interstellar.searching.random_search import RandomSearch
-from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
+from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.trial import Proposal, TrialResult
 from tests.searching.fake_judge import (
     FAILED,
     Score,

@@ -18,12 +18,26 @@ from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import Budget
 from interstellar.searching.bayes import Tuning
 from interstellar.searching.hybrid import HybridSearch
-from interstellar.searching.search_journal import best_trial, list_trials, read_known, trials_of
+from interstellar.searching.search_journal import (
+    chosen_finalists,
+    list_trials,
+    read_known,
+    trials_of,
+    winner_of,
+)
 from interstellar.searching.search_run import Workers, search_run
-from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.strategy import FirstRung, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch
 from interstellar.training.presets import LINK_PREDICTION
-from tests.searching.fake_workbench import COMPL_EX, TRANS_E, FakeWorkbench, events_of, run_loop
+from tests.searching.fake_workbench import (
+    COMPL_EX,
+    RUNGS,
+    TRANS_E,
+    FakeWorkbench,
+    Listed,
+    events_of,
+    run_loop,
+)
 from tests.searching.small_searches import CPU
 
 KEPT = Path(__file__).parents[1] / "kept_runs" / "0.1.0"
@@ -31,11 +45,11 @@ SEARCHES = sorted((Path(__file__).parents[2] / "results" / "searches").glob("*/j
 ODD: tuple[object, ...] = (None, True, -1, 0, 1.5, "x", [], {}, [None], {"x": None}, 10**400)
 
 BUILDERS: dict[str, Callable[[], SearchStrategy]] = {
-    "hybrid": lambda: HybridSearch(SearchSpace(), 1),
-    "darts": lambda: DartsSearch(SearchSpace(), 2),
-    "tune": lambda: Tuning(TRANS_E, LINK_PREDICTION, 1),
+    "hybrid": lambda: FirstRung(HybridSearch(SearchSpace(), 1)),
+    "darts": lambda: FirstRung(DartsSearch(SearchSpace(), 2)),
+    "tune": lambda: FirstRung(Tuning(TRANS_E, LINK_PREDICTION, 1)),
 }
-PROPOSED = {"event": "proposed", "time": "noon", "number": 0, "kind": "trial", "prune_below": None}
+PROPOSED = {"event": "proposed", "time": "noon", "number": 0, "kind": "trial"}
 
 
 @pytest.mark.parametrize(
@@ -50,11 +64,11 @@ def test_the_trials_of_version_0_1_are_listed(name: str, n_trials: int, score: f
     run = RunFolder.open(KEPT / name)
 
     assert len(trials_of(run).ended) == n_trials
-    assert best_trial(run).score == score
+    assert winner_of(run).score == score
 
 
 def test_the_settings_that_a_tuning_of_version_0_1_found_have_the_names_of_today() -> None:
-    best = best_trial(RunFolder.open(KEPT / "tuned"))
+    best = winner_of(RunFolder.open(KEPT / "tuned"))
 
     assert best.architecture == TRANS_E
     assert set(best.settings) == {
@@ -117,6 +131,15 @@ def alter(whole: object) -> Iterator[object]:
             yield [value, *whole[1:]]
 
 
+def find_different(lines: list[str]) -> list[int]:
+    """Return, of the events that hold the same things, the last; the line of the format aside."""
+    events = [json.loads(line) for line in lines]
+    kinds = {
+        (event["event"], event.get("number", 0) < 0, *event): i for i, event in enumerate(events)
+    }
+    return [i for i in kinds.values() if i > 0]
+
+
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_search_goes_on_with_an_altered_journal_or_refuses_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -125,17 +148,18 @@ def test_a_search_goes_on_with_an_altered_journal_or_refuses_it(
     path = tmp_path / "journal.jsonl"
 
     def go_on(n_trials: int) -> None:
-        run_loop(path, BUILDERS[name](), FakeWorkbench(), Budget(trials=n_trials))
+        budget = Budget(trials=n_trials)
+        run_loop(path, BUILDERS[name](), FakeWorkbench(), budget, rungs=RUNGS, n_finalists=2)
 
-    go_on(3)
+    go_on(2)
     lines = path.read_text().splitlines()
     n_refused = 0
 
-    for i in range(1, len(lines)):
+    for i in find_different(lines):
         for altered in alterations(json.loads(lines[i])):
             path.write_text("\n".join([*lines[:i], json.dumps(altered), *lines[i + 1 :], ""]))
             try:
-                go_on(4)
+                go_on(3)
             except DataError:
                 n_refused += 1
 
@@ -145,7 +169,8 @@ def test_a_search_goes_on_with_an_altered_journal_or_refuses_it(
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_trials_of_an_altered_journal_are_listed_or_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "journal.jsonl"
-    run_loop(path, BUILDERS[name](), FakeWorkbench(), Budget(trials=3))
+    budget = Budget(trials=3)
+    run_loop(path, BUILDERS[name](), FakeWorkbench(), budget, rungs=RUNGS, n_finalists=2)
     events: list[dict[str, Any]] = list(read_events(path))
     n_trials, n_refused = len(list(list_trials(events, path))), 0
 
@@ -176,3 +201,37 @@ def test_metrics_that_were_not_finite_are_read() -> None:
     [trial] = list_trials([tuned, ended], Path("j"), TRANS_E)
 
     assert trial.valid == {"mrr": None}
+
+
+def test_finalists_are_those_chosen_last_unless_the_budget_is_another_since() -> None:
+    budget, more = ({"event": "budget", "trials": n, "seconds": None} for n in (3, 9))
+    chosen = {"event": "finalists", "numbers": [1, 0], "epochs": 9}
+
+    def find(*events: dict[str, Any]) -> tuple[list[int], int] | None:
+        return chosen_finalists([budget, *events], Path("j"), {0, 1})
+
+    assert find() is None
+    assert find(chosen) == find(chosen, budget) == ([1, 0], 9)
+    assert find(chosen, more) is None
+    assert find(chosen, more, chosen | {"numbers": [0]}) == ([0], 9)
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [{"numbers": [7]}, {"numbers": None}, {"numbers": [[]]}, {"epochs": None}, {"epochs": "x"}],
+)
+def test_finalists_that_were_altered_are_refused(altered: dict[str, Any]) -> None:
+    chosen = {"event": "finalists", "numbers": [0], "epochs": 9} | altered
+
+    with pytest.raises(DataError, match=r"an event `finalists` .* altered"):
+        chosen_finalists([chosen], Path("j"), {0})
+
+
+def test_a_trial_is_listed_at_each_rung_and_as_far_as_there_was_time(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    late = FakeWorkbench(is_late=lambda number: number == 1, n_late_epochs=2)
+    run_loop(path, Listed([TRANS_E, COMPL_EX]), late, rungs=RUNGS)
+
+    listed = [(t.number, t.result.epochs) for t in list_trials(read_events(path), path)]
+
+    assert listed == [(0, 1), (1, 2), (0, 3), (0, 9)]

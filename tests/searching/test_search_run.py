@@ -4,8 +4,12 @@ import errno
 import logging
 import os
 import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import NoReturn
 
 import pytest
@@ -16,21 +20,33 @@ from interstellar.architecture.notation import from_code, from_code_text
 from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.engine import local_processes
 from interstellar.errors import DataError, SettingsError, TrainingError
+from interstellar.paths.walk_settings import WalkSettings
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import STRATEGIES, Budget, SearchPlan, StrategyName
 from interstellar.runs.training_run import train_run
 from interstellar.searching import judge as judge_module
-from interstellar.searching.search_journal import best_trial, trials_of
+from interstellar.searching.finalists import find_gain, find_winner
+from interstellar.searching.judge import Judge
+from interstellar.searching.search_journal import trials_of, winner_of
 from interstellar.searching.search_loop import SearchLoop
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.searching.search_run import (
+    N_ELSEWHERE,
+    Workers,
+    is_of_same,
+    other_seeds,
+    search_run,
+    winners_elsewhere,
+)
 from tests.runs.small_runs import CHANGED_RINGS, copy_run
 from tests.searching.fake_workbench import events_of, lasting
 from tests.searching.small_searches import CPU, run_search, small_plan, small_search
 from tests.tiny_graphs import ring, write_rows
 
 HYBRID = small_search(StrategyName.HYBRID)
+RUNGS_PLAN = small_plan(StrategyName.SURROGATE, prune=True)
+RUNGS = small_search(settings={"epochs": 9, "patience": 0}, plan=RUNGS_PLAN)
 RANDOM = small_search(StrategyName.RANDOM)
 
 
@@ -148,6 +164,54 @@ def test_a_search_interrupted_and_resumed_is_the_search_that_was_not(
     assert kinds(out).count("resumed") == 1
 
 
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+@contextmanager
+def killed_before_line(n: int) -> Iterator[None]:
+    """End everything before the n-th line of a journal from now on is written."""
+    write, n_left = os.write, n
+
+    def write_or_die(descriptor: int, data: bytes) -> int:
+        nonlocal n_left
+        n_left -= data.startswith(b'{"event": "')
+        if n_left <= 0:
+            raise KeyboardInterrupt
+        return write(descriptor, data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", write_or_die)
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.mark.parametrize("spoil", [Path.exists, cut], ids=["left alone", "cut"])
+def test_a_search_with_rungs_killed_twenty_times_is_the_search_that_was_not(
+    tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
+    """Killed also between checkpoint and journal; `spoil` is done to each checkpoint then."""
+    rng, n_kills, out = Random(4), 0, tmp_path / "run"
+
+    def search(folder: Path, *, resume: bool = False) -> Result:
+        return run_search(RUNGS, folder, n_trials=9, n_finalists=2, resume=resume)
+
+    whole = search(tmp_path / "whole")
+    while not (out / "result.json").exists():
+        with suppress(KeyboardInterrupt), killed_before_line(rng.randint(3, 7)):
+            search(out, resume=True)
+        n_kills += not (out / "result.json").exists()
+        for file in (out / "trials").glob("*.safetensors"):
+            spoil(file)
+
+    journals = [folder / "journal.jsonl" for folder in (out, tmp_path / "whole")]
+    assert n_kills >= 20
+    assert lasting(journals[0]) == lasting(journals[1])
+    assert {event["epochs"] for event in lasting(journals[0])} == {1, 3, 9}
+    assert without_time(RunFolder.open(out).read_result()) == without_time(whole)
+    assert len(whole["finalists"]) == 2
+
+
 def test_the_best_of_an_interrupted_search_is_known(tmp_path: Path) -> None:
     out = tmp_path / "run"
 
@@ -162,7 +226,7 @@ def test_the_best_of_an_interrupted_search_is_known(tmp_path: Path) -> None:
     scores = [trial.score or 0.0 for trial in trials_of(run).ended]
     assert not run.result_file.exists()
     assert len(scores) == 2
-    assert best_trial(run).score == max(scores)
+    assert winner_of(run).score == max(scores)
 
 
 def test_a_training_has_no_trials(tmp_path: Path) -> None:
@@ -445,6 +509,62 @@ def test_reusing_what_is_no_search_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_the_winners_of_another_graph_are_tried_first_and_their_scores_are_not_used(
+    tmp_path: Path,
+) -> None:
+    other = small_search(data="synthetic:entities=61")
+    run_search(other, tmp_path / "other", n_trials=5)
+    graph = Judge(RANDOM, CPU).task.graph
+
+    codes = winners_elsewhere(tmp_path / "other", RANDOM)
+
+    ranked = trials_of(RunFolder.open(tmp_path / "other")).ranked
+    assert [from_code_text(code) for code in codes] == [t.network for t in ranked[:N_ELSEWHERE]]
+    assert not is_of_same(tmp_path / "other", RANDOM, graph)
+
+
+def test_a_search_is_of_the_same_only_with_the_same_data_settings_and_seed(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "before", n_trials=1)
+    graph = Judge(RANDOM, CPU).task.graph
+
+    assert is_of_same(tmp_path / "before", RANDOM, graph)
+    assert is_of_same(tmp_path / "before", HYBRID, graph)
+    assert not is_of_same(tmp_path / "before", small_search(seed=4), graph)
+    assert not is_of_same(tmp_path / "before", small_search(settings={"dim": 10}), graph)
+
+
+def test_winners_of_the_other_task_are_refused(tmp_path: Path) -> None:
+    run_search(RANDOM, tmp_path / "links", n_trials=1)
+    pair = replace(RANDOM, settings=replace(RANDOM.settings, walk=WalkSettings.alignment()))
+
+    with pytest.raises(SettingsError, match="it is of the other task"):
+        winners_elsewhere(tmp_path / "links", pair)
+
+
+def test_the_result_names_the_gain_over_the_best_known_model(tmp_path: Path) -> None:
+    plan = replace(RUNGS_PLAN, try_first=("TransE", "ComplEx"))
+    search = replace(RUNGS, plan=plan)
+
+    result = run_search(search, tmp_path / "run", n_trials=5, n_finalists=2)
+
+    trials = trials_of(RunFolder.open(tmp_path / "run"))
+    gain = find_gain(trials)
+    winner = find_winner(trials)
+    assert gain is not None
+    assert winner is not None
+    assert result["gain"] == gain.describe()
+    assert result["gain"]["seeds"] == 2
+    assert {"TransE", "ComplEx"} <= {each["name"] for each in result["baselines"]}
+    assert result["best"] == winner.describe()
+    assert result["finalists"][0]["proposal"] == winner.number
+    assert [len(each["scores"]) for each in result["finalists"]] == [2] * len(result["finalists"])
+
+
+def test_with_a_limit_of_time_finalists_have_a_seed_more() -> None:
+    assert other_seeds(3, Budget(trials=9)) == [4]
+    assert other_seeds(3, Budget(time=9)) == [4, 5]
+
+
 def test_a_search_whose_trials_all_fail_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,7 +576,7 @@ def test_a_search_whose_trials_all_fail_says_why(
     with pytest.raises(TrainingError, match=r"none of 3 trials has a score .*not a finite number"):
         run_search(RANDOM, tmp_path / "run", n_trials=3)
     with pytest.raises(SettingsError, match="has no trial with a score yet"):
-        best_trial(RunFolder.open(tmp_path / "run"))
+        winner_of(RunFolder.open(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("strategy", ["darts", "one-shot"])
@@ -485,22 +605,45 @@ def test_a_hybrid_search_outlives_its_shared_rounds(
     assert (result["trials"], result["shared_rounds"], result["failed"]) == (4, 0, 0)
 
 
-def test_a_search_out_of_time_keeps_what_it_has_and_goes_on_with_the_rest(tmp_path: Path) -> None:
-    """Once two trials have ended, there is time left for a small part of the third."""
-    asked = small_search(settings={"epochs": 60})
-    journal = tmp_path / "run" / "journal.jsonl"
+class LateClock:
+    """Is far ahead once a trial has had an epoch."""
 
-    def cut_time(loop: SearchLoop) -> None:
-        if len(loop.trials.ended) == 2 and loop.budget.seconds is None:
-            loop.budget = Budget(time=loop.seconds + 0.02)
+    def __init__(self, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._number = number
+        self._ahead = 0.0
+        for name in ("monotonic", "perf_counter"):
+            monkeypatch.setattr(time, name, self._shift(getattr(time, name)))
 
-    first = run_search(asked, tmp_path / "run", n_trials=4, on_change=cut_time)
-    late = [event["number"] for event in events_of(journal, "unfinished")]
-    more = run_search(asked, tmp_path / "run", n_trials=4, resume=True)
+    def _shift(self, clock: Callable[[], float]) -> Callable[[], float]:
+        return lambda: clock() + self._ahead
 
-    assert (first["trials"], late) == (2, [2])
-    assert more["trials"] == 4
-    assert [event["number"] for event in events_of(journal, "ended")] == [0, 1, 2, 3]
+    def watch(self, loop: SearchLoop) -> None:
+        if loop.epochs_by_number.get(self._number, (0.0, 0))[0] >= 1:
+            self._ahead = 1e4
+
+
+@pytest.mark.parametrize("n_before", [0, 2])
+def test_a_search_out_of_time_has_a_result_and_goes_on_with_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_before: int
+) -> None:
+    asked, out = small_search(settings={"epochs": 3}), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        first = search_run(
+            asked,
+            out,
+            budget=Budget(time=1000),
+            workers=Workers(device=CPU),
+            on_change=LateClock(n_before, patch).watch,
+        )
+    late = events_of(out / "journal.jsonl", "unfinished")
+    more = run_search(asked, out, n_trials=4, resume=True)
+    whole = run_search(asked, tmp_path / "whole", n_trials=4)
+
+    assert (first["trials"], first["stopped_early"]) == (n_before + 1, 1)
+    assert first["best"]["score"] > 0
+    assert [(event["number"], event["epochs"]) for event in late] == [(n_before, 1)]
+    assert without_time(more) == without_time(whole)
+    assert lasting(out / "journal.jsonl") == lasting(tmp_path / "whole" / "journal.jsonl")
 
 
 def test_a_search_without_time_for_one_trial_says_so(tmp_path: Path) -> None:
@@ -516,7 +659,7 @@ def test_two_workers_try_what_one_tries_and_find_the_same(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)  # so that each has one thread, as here
     alone = run_search(RANDOM, tmp_path / "alone", n_trials=4)
 
-    epochs: set[tuple[int, int]] = set()
+    epochs: set[tuple[float, int]] = set()
 
     both = run_search(
         RANDOM,
@@ -531,7 +674,8 @@ def test_two_workers_try_what_one_tries_and_find_the_same(
 
     assert by_number(tmp_path / "both") == by_number(tmp_path / "alone")
     assert both["best"]["code"] == alone["best"]["code"]
-    assert epochs == {(1, 2), (2, 2)}
+    assert epochs >= {(1, 2), (2, 2)}
+    assert min(epochs) < (1, 2), "it is told from the first step"
 
 
 def test_a_search_uses_no_more_workers_than_it_has_trials(

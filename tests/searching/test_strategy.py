@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.canonical_form import one_step_form
 from interstellar.architecture.literature import COMPLEX, LITERATURE, TRANSE
 from interstellar.architecture.search_space import SearchSpace
 from interstellar.runs.search_plan import Budget, StrategyName
@@ -12,8 +14,11 @@ from interstellar.searching.bayes import N_STARTUP_TRIALS, BayesSearch
 from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import build_strategy
-from interstellar.searching.strategy import KnownFirst
-from interstellar.searching.trial import Proposal
+from interstellar.searching.settings_space import PATH_LENGTH
+from interstellar.searching.strategy import FirstRung, KnownFirst, OneOfEach, SearchStrategy
+from interstellar.searching.surrogate import SurrogateSearch
+from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.training.settings import with_changes
 from tests.searching.fake_judge import FAILED, architectures_of, judge, score_by_hash, scored
 from tests.searching.fake_workbench import FakeWorkbench, events_of, lasting, run_loop
 from tests.searching.small_searches import small_plan, small_search
@@ -46,8 +51,8 @@ def test_bayes_learns_from_what_it_did_not_propose() -> None:
     for number in range(3):
         strategy.tell(number, scored(0.1))
     for _ in range(N_STARTUP_TRIALS):
-        strategy.learn(COMPLEX, 0.9)
-        strategy.learn(drawn[0], 0.05)
+        strategy.learn(Proposal(number=0, architecture=COMPLEX), scored(0.9))
+        strategy.learn(Proposal(number=1, architecture=drawn[0]), scored(0.05))
 
     proposed = [SPACE.locate(a) for a in architectures_of([strategy.ask() for _ in range(30)])]
 
@@ -89,5 +94,85 @@ def test_a_search_begins_with_them_and_can_be_killed(
     assert lasting(tmp_path / "parts") == lasting(tmp_path / "whole")
 
 
-def test_without_any_the_strategy_is_itself() -> None:
-    assert isinstance(build_strategy(small_search(StrategyName.HYBRID)), HybridSearch)
+class Told:
+    """A strategy that remembers what it is told, and proposes what it was given."""
+
+    def __init__(self, *architectures: Architecture) -> None:
+        self.told: list[tuple[int, float | None]] = []
+        self.learnt: list[tuple[int, float | None]] = []
+        self.asked = [Proposal(number=n, architecture=a) for n, a in enumerate(architectures)]
+
+    def ask(self) -> Proposal | None:
+        return self.asked.pop(0) if self.asked else None
+
+    def tell(self, number: int, result: TrialResult) -> None:
+        self.told.append((number, result.score))
+
+    def learn(self, proposal: Proposal, result: TrialResult) -> None:
+        self.learnt.append((proposal.number, result.score))
+
+    def answer(self) -> Architecture | None:
+        return COMPLEX
+
+
+def test_a_strategy_that_compares_scores_is_told_those_of_the_first_rung() -> None:
+    strategy = Told(TRANSE, COMPLEX)
+    wrapped = KnownFirst(KNOWN, FirstRung(strategy))
+
+    for number, score in [(2, 0.1), (0, 0.2), (3, 0.3), (2, 0.4), (0, 0.5), (1, 0.6), (3, 0.7)]:
+        wrapped.tell(number, scored(score))
+
+    assert strategy.told == [(0, 0.1), (1, 0.3)]
+    assert strategy.learnt == [(0, 0.2), (1, 0.6)]
+    assert wrapped.answer() == COMPLEX
+
+
+def test_on_single_steps_the_first_of_those_that_are_alike_is_proposed() -> None:
+    """h is the subject there, so that PTransE is TransE."""
+    path_model = LITERATURE["PTransE-add"]
+    assert one_step_form(path_model) == one_step_form(TRANSE) != one_step_form(COMPLEX)
+    strategy = Told(path_model, COMPLEX, path_model)
+
+    alone, beside = OneOfEach([], strategy), OneOfEach([TRANSE], Told(path_model, COMPLEX))
+
+    assert architectures_of(ask_all(alone)) == [path_model, COMPLEX, path_model]
+    assert architectures_of(ask_all(beside)) == [TRANSE, COMPLEX]
+    alone.tell(2, scored(0.5))
+    alone.learn(Proposal(number=0, architecture=TRANSE), scored(0.3))
+    assert (strategy.told, strategy.learnt) == ([(2, 0.5)], [(0, 0.3)])
+
+
+def ask_all(strategy: SearchStrategy) -> list[Proposal]:
+    return list(iter(strategy.ask, None))
+
+
+def test_what_is_proposed_on_longer_paths_is_left_alone() -> None:
+    path_model = LITERATURE["PTransE-add"]
+    longer = Proposal(number=0, architecture=path_model, changes={PATH_LENGTH: 3})
+    strategy = Told()
+    strategy.asked.append(longer)
+
+    assert OneOfEach([TRANSE], strategy).ask() == longer
+
+
+def test_where_triplets_are_single_known_models_that_are_alike_there_are_tried_on_paths() -> None:
+    names = ("TransE", "PTransE-add", "ComplEx")
+    plan = replace(small_plan(StrategyName.RANDOM), try_first=names)
+    search = small_search(plan=plan)
+    single = replace(search, settings=with_changes(search.settings, path_length=1))
+
+    on_paths, on_triplets = (
+        [strategy.ask() for _ in names] for strategy in map(build_strategy, (search, single))
+    )
+
+    architectures = [LITERATURE[name] for name in names]
+    assert on_paths == [Proposal(number=n, architecture=a) for n, a in enumerate(architectures)]
+    assert [p.architecture for p in on_triplets if p is not None] == architectures
+    assert [dict(p.changes) for p in on_triplets if p is not None] == [{}, {PATH_LENGTH: 3}, {}]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(StrategyName.HYBRID, FirstRung), (StrategyName.SURROGATE, SurrogateSearch)]
+)
+def test_only_the_surrogate_learns_from_every_rung(name: StrategyName, kind: type) -> None:
+    assert isinstance(build_strategy(small_search(name)), kind)

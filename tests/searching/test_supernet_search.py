@@ -6,8 +6,9 @@ from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.errors import DataError
 from interstellar.searching.natural_gradient import mode, uniform
 from interstellar.searching.strategy import SearchStrategy
+from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
-from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
+from interstellar.searching.trial import Proposal, TrialResult
 from tests.searching.fake_judge import FAILED, plant, score_by_hash, scored, search, train_shared
 
 SPACE = SearchSpace()

@@ -1,6 +1,7 @@
 """Proposals, results and trials as plain values, and what was altered in them."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,17 +11,17 @@ from hypothesis import strategies as st
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import code_text
 from interstellar.searching.natural_gradient import ControllerState, uniform
+from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.trial import (
     ALTERED,
     Proposal,
     Stop,
-    SupernetRound,
     Trial,
     TrialResult,
     read_result,
 )
 from tests.architecture.strategies import architectures
-from tests.searching.fake_workbench import COMPL_EX, TRANS_E
+from tests.searching.fake_workbench import ALSO_TRANS_E, COMPL_EX, TRANS_E, trained
 
 numbers = st.integers(0, 10**6)
 epochs = st.integers(1, 100)
@@ -28,7 +29,8 @@ controllers = st.lists(st.integers(1, 4), min_size=1, max_size=13).map(lambda K:
 changes = st.dictionaries(
     st.sampled_from(["learning_rate", "weight_decay", "dropout"]), st.floats(1e-9, 1), min_size=1
 )
-bars = st.none() | st.lists(st.floats(0, 1)).map(tuple)
+stops = st.none() | st.integers(1, 100)
+seeds = st.none() | numbers
 supernets = st.one_of(
     st.builds(SupernetRound, n_epochs=epochs),
     st.builds(
@@ -39,9 +41,13 @@ supernets = st.one_of(
     ),
 )
 proposals = st.one_of(
-    st.builds(Proposal, number=numbers, architecture=architectures, prune_below=bars),
     st.builds(
-        Proposal, number=numbers, architecture=architectures, changes=changes, prune_below=bars
+        Proposal,
+        number=st.integers(-100, 10**6),
+        architecture=architectures,
+        changes=changes | st.just({}),
+        epochs=stops,
+        seed=seeds,
     ),
     st.builds(Proposal, number=numbers, supernet=supernets),
 )
@@ -79,11 +85,11 @@ def test_a_result_comes_back_from_json_the_same(result: TrialResult) -> None:
     assert TrialResult.from_plain(through_json(result.as_plain())) == result
 
 
-@given(architectures, results, numbers)
+@given(architectures, results, numbers, changes | st.just({}))
 def test_a_trial_comes_back_from_json_the_same(
-    architecture: Architecture, result: TrialResult, number: int
+    architecture: Architecture, result: TrialResult, number: int, settings: dict[str, float]
 ) -> None:
-    trial = Trial(architecture=architecture, result=result, number=number)
+    trial = Trial(architecture=architecture, result=result, number=number, settings=settings)
 
     assert Trial.from_plain(through_json(trial.as_plain())) == trial
 
@@ -104,8 +110,7 @@ def test_proposals_and_results_of_version_0_1_are_understood() -> None:
     settings = {"number": 3, "kind": "settings", "changes": {"l2": 0.1, "decay": 0.9}, "bar": None}
     known = {"number": 1, "code": code, "earned": {"score": 0.5}, "reused": "proposal 1 of x"}
 
-    tried = Proposal(number=3, architecture=TRANS_E, prune_below=(0.1, 0.2))
-    assert Proposal.from_plain(plain) == tried
+    assert Proposal.from_plain(plain) == Proposal(number=3, architecture=TRANS_E)
     assert Proposal.from_plain(settings, tuned=COMPL_EX) == Proposal(
         number=3, architecture=COMPL_EX, changes={"weight_decay": 0.1, "lr_decay": 0.9}
     )
@@ -116,10 +121,11 @@ def test_proposals_and_results_of_version_0_1_are_understood() -> None:
 @pytest.mark.parametrize(
     "plain",
     [
-        {"number": -1, "kind": "trial", "code": code_text(TRANS_E)},
+        {"number": 0.5, "kind": "trial", "code": code_text(TRANS_E)},
         {"number": 0, "kind": "trial", "code": "[0]"},
         {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": {"dropout": "x"}},
-        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "prune_below": [None]},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "epochs": -1},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "seed": "x"},
         {"number": 0, "kind": "another", "code": code_text(TRANS_E)},
         {"number": 0, "kind": "shared weights", "macro": None, "epochs": 1},
     ],
@@ -157,3 +163,43 @@ def test_a_controller_of_another_shape_is_no_result_of_a_proposal(learnt: Contro
     with pytest.raises(ALTERED):
         read_result(plain, Proposal(number=0, architecture=TRANS_E))
     assert read_result(TrialResult(controller=CONTROLLER).as_plain(), SHARED).controller
+
+
+def test_trials_are_told_apart_by_network_settings_and_seed() -> None:
+    proposal = Proposal(number=0, architecture=TRANS_E)
+    same = Proposal(number=7, architecture=ALSO_TRANS_E, epochs=3)
+    others = [
+        replace(proposal, architecture=COMPL_EX),
+        replace(proposal, changes={"dropout": 0.1}),
+        replace(proposal, changes={"dropout": 0.2}),
+        replace(proposal, seed=1),
+    ]
+
+    assert proposal.key == same.key == Trial.of(same, TrialResult()).key
+    assert len({other.key for other in [proposal, *others]}) == 5
+
+
+def test_a_repetition_is_the_same_trial_with_another_seed_and_to_its_end() -> None:
+    proposal = Proposal(number=3, architecture=TRANS_E, changes={"dropout": 0.1}, epochs=1)
+    trial = Trial.of(proposal, TrialResult())
+
+    assert trial.repetition(-2, 8) == replace(proposal, number=-2, seed=8, epochs=None)
+
+
+def test_a_result_is_complete_or_waits_or_is_neither() -> None:
+    whole, waits, late = (trained(0.5, 9, stop) for stop in (None, Stop.RUNG, Stop.TIME))
+    failed = TrialResult(failure="nan")
+
+    assert [result.is_complete for result in (whole, waits, late, failed)] == [True, *3 * [False]]
+    assert [result.is_comparable for result in (whole, waits, late, failed)] == [
+        *2 * [True],
+        *2 * [False],
+    ]
+
+
+def test_the_score_until_an_epoch_is_the_best_of_the_validations_until_then() -> None:
+    """With a validation every third epoch."""
+    result = TrialResult(score=0.9, curve=[0.5, 0.4, 0.9], epochs=9)
+
+    assert [result.score_until(epochs) for epochs in (1, 3, 6, 9)] == [0.5, 0.5, 0.5, 0.9]
+    assert TrialResult(score=0.3).score_until(3) == 0.3

@@ -98,4 +98,3 @@ def test_two_graphs_are_for_alignment_in_one_way_with_batch_norm() -> None:
     assert isinstance(task, EntityAlignment)
     assert task.form.has_batch_norm
     assert not task.form.is_two_way
-    assert task.form.max_norm is None

@@ -66,12 +66,11 @@ def test_average_precision_is_measured_where_the_set_names_its_answers(
     assert (metrics.auc_pr is not None) is has_answers
 
 
-def test_one_graph_is_for_link_prediction_in_two_ways_with_bounded_norms() -> None:
+def test_one_graph_is_for_link_prediction_in_two_ways_without_batch_norm() -> None:
     task = task_for(load_graph())
 
     assert isinstance(task, LinkPrediction)
     assert task.form.is_two_way
-    assert task.form.max_norm == 1.0
     assert not task.form.has_batch_norm
 
 

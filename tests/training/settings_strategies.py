@@ -1,11 +1,14 @@
 """Random settings and experiments for tests."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from interstellar.data.splitting import SplitShares
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
 from interstellar.runs.experiment import MAX_SEED, Experiment
-from interstellar.training.settings import Metric, Precision, TrainingSettings
+from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
+from interstellar.training.settings import Metric, Optimizer, Precision, TrainingSettings
 
 biases = st.floats(0.5, 1, exclude_min=True, exclude_max=True)
 positive = st.floats(0, 1e6, exclude_min=True)
@@ -36,7 +39,14 @@ all_settings = st.builds(
     gradient_norm=st.none() | positive,
     precision=st.sampled_from(Precision),
     n_negatives=st.none() | counts,
+    optimizer=st.sampled_from(Optimizer),
+    n3=st.floats(0, 1e6),
+    max_norm=st.none() | positive,
     walk=walks,
+) | st.builds(
+    replace,
+    st.sampled_from([ALIGNMENT, LINK_PREDICTION]),
+    label_smoothing=st.floats(0, 1, exclude_max=True),
 )
 
 splits = st.sampled_from(

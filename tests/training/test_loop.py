@@ -2,9 +2,12 @@
 
 import copy
 import itertools
+import math
+import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -20,6 +23,7 @@ from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.model.softmax_loss import softmax_loss
 from interstellar.training import step as step_module
 from interstellar.training.loop import (
+    MANY_RANKS,
     EarlyStopping,
     EpochReport,
     Progress,
@@ -306,6 +310,69 @@ def test_it_is_over_once_the_patience_for_a_gain_is_used_up(
 
         first_of_best = 1 + scores.index(max(scores[:epoch]))
         assert stopping.is_over is (epoch - first_of_best >= patience)
+
+
+@given(scores=scores, n_ranks=st.integers(MANY_RANKS, 10**6))
+def test_with_many_ranks_their_number_does_not_matter(scores: list[float], n_ranks: int) -> None:
+    told, untold = EarlyStopping(patience=2), EarlyStopping(patience=2)
+
+    for epoch, score in enumerate(scores, 1):
+        told.observe(epoch, score, n_ranks)
+        untold.observe(epoch, score)
+
+        assert told.is_over is untold.is_over
+
+
+@pytest.mark.parametrize(("n_ranks", "n_validations"), [(1000, 3), (999, 4), (250, 6), (10, 30)])
+def test_the_fewer_the_ranks_the_longer_the_patience(n_ranks: int, n_validations: int) -> None:
+    stopping = EarlyStopping(patience=3)
+    stopping.observe(1, 0.5, n_ranks)
+
+    n_without_gain = 0
+    while not stopping.is_over:
+        n_without_gain += 1
+        stopping.observe(1 + n_without_gain, 0.4, n_ranks)
+
+    assert n_without_gain == n_validations
+
+
+def learnt_when_stopped(n_ranks: int, n_told: int, *, seed: int) -> float:
+    """What a network has truly learnt, of 1, at its best epoch by scores of so many ranks."""
+    rng, stopping = np.random.default_rng(seed), EarlyStopping(patience=5)
+    learnt = [1 - math.exp(-epoch / 30) for epoch in range(300)]
+    for epoch, true in enumerate(learnt):
+        stopping.observe(epoch, true + 0.3 * rng.normal() / math.sqrt(n_ranks), n_told)
+        if stopping.is_over:
+            break
+    return learnt[stopping.best_epoch]
+
+
+@pytest.mark.parametrize("n_ranks", [20, 50, 200])
+def test_a_rising_curve_of_few_ranks_is_followed_as_far_as_one_of_many(n_ranks: int) -> None:
+    of_few, unstretched, of_many = (
+        statistics.mean(learnt_when_stopped(n, told, seed=seed) for seed in range(60))
+        for n, told in ((n_ranks, n_ranks), (n_ranks, 1000), (1000, 1000))
+    )
+
+    assert of_many > 0.9
+    assert of_few > of_many - 0.01
+    assert unstretched < of_many - 0.05
+
+
+def test_a_training_stops_by_the_number_of_ranks_also_when_resumed() -> None:
+    def measure(_: PathNetwork) -> dict[str, float]:
+        return {"mrr": 0.5, "n": 250}
+
+    whole = build_training(measure=measure, max_epochs=50, patience=1)
+    whole.run(Quiet())
+    first = build_training(measure=measure, max_epochs=2, patience=1)
+    first.run(Quiet())
+    resumed = build_training(measure=measure, max_epochs=50, patience=1)
+    resumed.resume(first.saved_tensors(), first.progress)
+    assert not resumed.progress.is_over
+    resumed.run(Quiet())
+
+    assert whole.progress.n_epochs == resumed.progress.n_epochs == 3
 
 
 @given(scores=scores)

@@ -13,8 +13,8 @@ from interstellar.model.embedding_table import EntityTable
 from interstellar.model.path_network import NetworkForm
 from interstellar.model.softmax_loss import LossPlan, softmax_loss
 from interstellar.training import step as step_module
-from interstellar.training.adam import FlatParameters
 from interstellar.training.loop import Training
+from interstellar.training.optimizers import FlatParameters
 from interstellar.training.ready_step import (
     FEWEST_ROWS,
     capture,

@@ -10,7 +10,13 @@ import pytest
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.presets import ALIGNMENT
-from interstellar.training.settings import Metric, Precision, TrainingSettings, with_changes
+from interstellar.training.settings import (
+    Metric,
+    Optimizer,
+    Precision,
+    TrainingSettings,
+    with_changes,
+)
 
 BAD_VALUES = [
     ("dim", 0),
@@ -43,6 +49,13 @@ BAD_VALUES = [
     ("n_negatives", 0),
     ("metric", "hits@1"),
     ("precision", "auto"),
+    ("optimizer", "adam"),
+    ("max_norm", 0.0),
+    ("max_norm", math.inf),
+    ("n3", -0.1),
+    ("n3", None),
+    ("label_smoothing", 1.0),
+    ("label_smoothing", math.nan),
 ]
 
 
@@ -61,6 +74,7 @@ def test_the_edges_of_the_ranges_are_allowed() -> None:
         lr_decay=1.0,
         patience=0,
         gradient_norm=None,
+        max_norm=None,
     )
 
     assert settings.dim == 2
@@ -74,9 +88,13 @@ def test_equal_settings_are_equal_and_hash_equally() -> None:
 
 
 def test_single_values_are_changed_and_none_leaves_them() -> None:
-    changed = with_changes(ALIGNMENT, dim=64, epochs=3, learning_rate=None, metric="mrr")
+    changed = with_changes(
+        ALIGNMENT, dim=64, epochs=3, learning_rate=None, metric="mrr", optimizer="adagrad"
+    )
 
-    assert changed == replace(ALIGNMENT, dim=64, max_epochs=3, metric=Metric.MRR)
+    assert changed == replace(
+        ALIGNMENT, dim=64, max_epochs=3, metric=Metric.MRR, optimizer=Optimizer.ADAGRAD
+    )
     assert with_changes(ALIGNMENT) == ALIGNMENT
 
 
@@ -94,9 +112,23 @@ def test_an_unknown_word_is_refused_with_those_there_are() -> None:
         with_changes(ALIGNMENT, metric="mr")
 
 
+@pytest.mark.parametrize(("given", "max_norm"), [(None, 1.0), (0, None), (2.5, 2.5)])
+def test_a_change_of_the_bound_to_zero_takes_it_away(
+    given: float | None, max_norm: float | None
+) -> None:
+    assert with_changes(ALIGNMENT, max_norm=given).max_norm == max_norm
+
+
 def test_a_change_is_validated() -> None:
     with pytest.raises(SettingsError, match="dim is 5"):
         with_changes(ALIGNMENT, dim=5)
+
+
+def test_labels_are_smoothed_over_all_entities_or_not_at_all() -> None:
+    smooth = replace(ALIGNMENT, label_smoothing=0.1)
+
+    with pytest.raises(SettingsError, match=r"smoothing is 0\.1 and n_negatives 5, .* Leave one"):
+        replace(smooth, n_negatives=5)
 
 
 def test_the_full_softmax_in_automatic_precision_is_the_default() -> None:
@@ -117,3 +149,12 @@ def test_the_full_softmax_in_automatic_precision_is_the_default() -> None:
 
     assert settings.n_negatives is None
     assert settings.precision is Precision.AUTO
+    assert settings.optimizer is Optimizer.ADAM
+    assert settings.n3 == settings.label_smoothing == 0
+
+
+def test_the_length_of_paths_is_changed_in_the_walk() -> None:
+    changed = with_changes(ALIGNMENT, path_length=5)
+
+    assert changed.walk == replace(ALIGNMENT.walk, length=5)
+    assert replace(changed, walk=ALIGNMENT.walk) == ALIGNMENT

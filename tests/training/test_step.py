@@ -15,14 +15,14 @@ from interstellar.architecture.literature import LITERATURE
 from interstellar.model.path_cell import PathCell
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from interstellar.model.softmax_loss import LossPlan
-from interstellar.training.adam import FlatParameters
-from interstellar.training.presets import default_settings
+from interstellar.training.optimizers import FlatParameters
+from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
 from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
 from interstellar.training.step import StepPlan, TrainingStep
 from tests.architecture.strategies import architectures
 
-TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
-ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
+TWO_WAY = NetworkForm(has_batch_norm=False, is_two_way=True)
+ONE_WAY = NetworkForm(has_batch_norm=True, is_two_way=False)
 N_ENTITIES, N_RELATIONS, DIM, LENGTH = 11, 3, 6, 3
 WHOLE = StepPlan(LossPlan(chunk_rows=10_000))
 
@@ -42,9 +42,8 @@ def build_network(architecture: Architecture, form: NetworkForm, *, seed: int = 
 
 
 def small_settings(form: NetworkForm, changes: SettingsChanges) -> TrainingSettings:
-    task = "link-prediction" if form.is_two_way else "entity-alignment"
-    base = replace(default_settings(task, "a small set"), dim=DIM, dropout=0.0, batch_size=8)
-    return with_changes(base, **changes)
+    base = LINK_PREDICTION if form.is_two_way else ALIGNMENT
+    return with_changes(replace(base, dim=DIM, dropout=0.0, batch_size=8), **changes)
 
 
 def build_step(
@@ -84,11 +83,33 @@ def gradients_of_formula(step: TrainingStep) -> tuple[float, dict[str, Tensor]]:
     subjects, relations, objects = paths[:, 0:-1:2], paths[:, 1::2], paths[:, 2::2]
     compute = two_way_logits if network.form.is_two_way else one_way_logits
     logits = compute(network, subjects, relations)
-    loss = functional.cross_entropy(logits.flatten(0, 1), objects.flatten())
+    smoothing = step.settings.label_smoothing
+    loss = functional.cross_entropy(
+        logits.flatten(0, 1), objects.flatten(), label_smoothing=smoothing
+    )
+    cost = step.settings.n3 * n3_of_steps(network, subjects, relations, objects).mean()
     found = torch.autograd.grad(
-        loss, list(named.values()), allow_unused=True, materialize_grads=True
+        loss + cost, list(named.values()), allow_unused=True, materialize_grads=True
     )
     return loss.item(), dict(zip(named, found, strict=True))
+
+
+def n3_of_steps(
+    network: PathNetwork, subjects: Tensor, relations: Tensor, objects: Tensor
+) -> Tensor:
+    """N(s) + N(r) + N(o) of every step, of all embeddings that the step reads."""
+    R = network.relations
+    if network.form.is_two_way:
+        O, S = network.entities[:, :DIM], network.entities[:, DIM:]  # noqa: E741
+        inverse = (relations + N_RELATIONS) % (2 * N_RELATIONS)
+        read = [O[subjects], S[subjects], O[objects], S[objects], R[relations], R[inverse]]
+    else:
+        read = [network.one_way_subjects[subjects], network.entities[objects], R[relations]]
+    return torch.stack([n3(x) for x in read]).sum(dim=0)
+
+
+def n3(x: Tensor) -> Tensor:
+    return torch.complex(*x.chunk(2, dim=-1)).abs().pow(3).sum(dim=-1)
 
 
 def two_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) -> Tensor:
@@ -146,15 +167,34 @@ def test_the_gradients_of_a_step_are_those_of_the_formula_in_float64(
     assert step.loss_sum.item() == pytest.approx(expected_loss, rel=1e-3)
 
 
-@settings(max_examples=25)
-@given(architecture=architectures, n_parts=st.integers(2, 8))
-def test_a_batch_in_parts_has_the_gradient_of_the_whole_batch(
-    architecture: Architecture, n_parts: int
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+@pytest.mark.parametrize(("weight", "smoothing"), [(0.5, 0.0), (0.0, 0.3), (2.0, 0.1)])
+def test_n3_and_smoothed_labels_are_in_the_gradient_and_only_the_labels_in_the_loss(
+    form: NetworkForm, weight: float, smoothing: float
 ) -> None:
-    whole = build_step(architecture, TWO_WAY)
-    step = build_step(architecture, TWO_WAY, replace(WHOLE, n_parts=n_parts))
+    step = build_step(LITERATURE["ComplEx"], form, n3=weight, label_smoothing=smoothing)
+
+    expected_loss, expected = gradients_of_formula(step)
+    found = gradients_of(step)
+
+    plain = gradients_of(build_step(LITERATURE["ComplEx"], form))
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name].double(), gradient, rtol=1e-3, atol=1e-5)
+    assert (found["entities"] - plain["entities"]).abs().max() > 1e-3
+    step.parameters.gradients.zero_()
+    step.compute()
+    assert step.loss_sum.item() == pytest.approx(expected_loss, rel=1e-4)
+
+
+@settings(max_examples=25)
+@given(architecture=architectures, n_parts=st.integers(2, 8), n3=st.sampled_from([0.0, 0.5]))
+def test_a_batch_in_parts_has_the_gradient_of_the_whole_batch(
+    architecture: Architecture, n_parts: int, n3: float
+) -> None:
+    whole = build_step(architecture, TWO_WAY, n3=n3)
+    step = build_step(architecture, TWO_WAY, replace(WHOLE, n_parts=n_parts), n3=n3)
     kept: list[Tensor] = []
-    step.adam.update = lambda *_: kept.append(  # type: ignore[method-assign]
+    step.optimizer.update = lambda *_: kept.append(  # type: ignore[method-assign]
         step.parameters.gradients.clone()
     )
 
@@ -227,12 +267,28 @@ def test_a_bad_step_moves_nothing_and_the_first_one_is_remembered() -> None:
     for loss in (torch.inf, torch.nan):
         factor, is_bad = step.account(torch.full((24,), loss))
         step.parameters.gradients.fill_(torch.nan)
-        step.adam.update(factor, is_bad)
+        step.optimizer.update(factor, is_bad)
 
     assert step.bad_step == 1
-    assert step.adam.n_updates == 0
+    assert step.optimizer.n_updates == 0
     torch.testing.assert_close(step.parameters.values, before, rtol=0, atol=0)
     assert step.parameters.gradients.abs().max() == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "max_norm", "longest"),
+    [(TWO_WAY, 0.5, 0.5), (TWO_WAY, 0, None), (ONE_WAY, 0.5, None)],
+    ids=["bounded", "free", "alignment"],
+)
+def test_embeddings_of_entities_are_cut_in_link_prediction_alone(
+    form: NetworkForm, max_norm: float, longest: float | None
+) -> None:
+    step = build_step(LITERATURE["ComplEx"], form, max_norm=max_norm, learning_rate=1.0)
+
+    step.compute()
+
+    lengths = step.network.entities.detach().view(-1, DIM).norm(dim=1)
+    assert lengths.max() > 1 if longest is None else lengths.max() <= longest + 1e-6
 
 
 def test_sampled_softmax_trains_every_table() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import interstellar as ist
 from interstellar.architecture.notation import code_text, read_architecture, to_json
-from interstellar.data.graph import GraphPair
+from interstellar.data.graph import GraphPair, KnowledgeGraph, Task
 from interstellar.data.loading import load
 from interstellar.data.splitting import SplitShares
 from interstellar.errors import InterstellarError, SettingsError
@@ -19,7 +19,13 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.runs.search_plan import SearchPlan, StrategyName
 from interstellar.runs.training_run import train_run
 from interstellar.searching.search_journal import read_written
-from interstellar.training.presets import ALIGNMENT, SMALL, SMALL_ALIGNMENT, SMALL_PAIR_TRIPLETS
+from interstellar.training.defaults import GraphSize, default_settings
+from interstellar.training.presets import (
+    ALIGNMENT_SEARCH,
+    COUNTRIES,
+    LINK_PREDICTION,
+    WN18RR_SEARCH,
+)
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.given import (
     build_experiment,
@@ -46,23 +52,45 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_a_graph_is_trained_by_the_rule_for_its_entities_and_triplets_of_training() -> None:
+    graph = read_data("synthetic:entities=60", NOBODY)
+    assert isinstance(graph, KnowledgeGraph)
+
+    size = GraphSize(n_entities=len(graph.entities), n_triplets=len(graph.train))
+
+    assert final_settings(graph) == default_settings(Task.LINK_PREDICTION, size)
+
+
+def test_a_pair_counts_the_triplets_and_entities_of_both_its_graphs() -> None:
+    graph = read_data("synthetic-alignment:entities=600", NOBODY)
+    assert isinstance(graph, GraphPair)
+
+    n_entities = len(graph.source.entities) + len(graph.target.entities)
+    n_triplets = len(graph.source.triplets) + len(graph.target.triplets)
+    size = GraphSize(n_entities=n_entities, n_triplets=n_triplets)
+
+    assert final_settings(graph) == default_settings(Task.ENTITY_ALIGNMENT, size)
+
+
+def test_a_graph_with_lists_of_answers_is_trained_as_countries() -> None:
+    assert final_settings(read_data("geography-S2", NOBODY)) == COUNTRIES
+
+
 @pytest.mark.parametrize(
-    ("data", "settings"),
-    [("synthetic:entities=60", SMALL), ("synthetic-alignment:entities=60", SMALL_ALIGNMENT)],
+    ("data", "published"),
+    [
+        ("synthetic:entities=60", WN18RR_SEARCH),
+        ("synthetic-alignment:entities=60", ALIGNMENT_SEARCH),
+        ("geography-S2", COUNTRIES),
+    ],
 )
-def test_small_data_has_the_settings_of_small_data(data: str, settings: TrainingSettings) -> None:
+def test_trials_have_the_settings_of_the_final_training_unless_searched_as_published(
+    data: str, published: TrainingSettings
+) -> None:
     graph = read_data(data, NOBODY)
 
-    assert final_settings(graph) == settings
-    assert trial_settings(graph) == settings
-
-
-def test_a_pair_counts_the_triplets_of_both_its_graphs() -> None:
-    graph = read_data("synthetic-alignment:entities=600", NOBODY)
-
-    assert isinstance(graph, GraphPair)
-    assert len(graph.source.triplets) < SMALL_PAIR_TRIPLETS
-    assert final_settings(graph) == ALIGNMENT
+    assert trial_settings(graph, SearchPlan()) == final_settings(graph)
+    assert trial_settings(graph, SearchPlan(as_published=True)) == published
 
 
 def test_the_experiment_says_how_its_graph_was_read_and_finds_it_from_anywhere(
@@ -127,7 +155,7 @@ def test_the_run_of_a_training_stands_for_its_architecture_and_settings(tmp_path
     found = read_written(str(tmp_path / "run"))
 
     assert read_architecture(found) == read_architecture("RSN")
-    assert read_given_settings(tmp_path / "run", SMALL) == experiment.settings
+    assert read_given_settings(tmp_path / "run", LINK_PREDICTION) == experiment.settings
 
 
 @pytest.mark.parametrize("is_finished", [True, False])
@@ -178,7 +206,7 @@ def test_the_settings_of_a_tuning_are_the_best_it_found(tmp_path: Path) -> None:
     tuning = small_search(StrategyName.TUNE, architecture="TransE", plan=plan)
     best = run_search(tuning, tmp_path / "run", n_trials=2)["best"]["settings"]
 
-    settings = read_given_settings(tmp_path / "run", SMALL)
+    settings = read_given_settings(tmp_path / "run", LINK_PREDICTION)
 
     assert {name: getattr(settings, name) for name in best} == best
     assert settings.dim == SETTINGS.dim

@@ -10,11 +10,12 @@ import pytest
 from rich.console import Console
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.engine.engine import ThisProcess
+from interstellar.engine.engine import OnProgress, Plain, ThisProcess
 from interstellar.records.journal import Journal
 from interstellar.runs.search_plan import Budget
+from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_loop import OnChange, SearchLoop
-from interstellar.searching.trial import Stop, Trial, TrialResult
+from interstellar.searching.trial import Proposal, Stop, Trial, TrialResult
 from interstellar.training.loop import EpochReport, Training
 from interstellar.workflow.progress import (
     Audience,
@@ -37,9 +38,12 @@ from tests.searching.fake_workbench import (
     ALSO_TRANS_E,
     COMPL_EX,
     P_TRANS_E,
+    RUNGS,
     TRANS_E,
+    WHOLE,
     FakeWorkbench,
     Listed,
+    draw,
     open_loop,
     run_loop,
 )
@@ -207,11 +211,13 @@ def test_what_is_told_cannot_command_the_terminal(capfd: pytest.CaptureFixture[s
 ALL = [TRANS_E, COMPL_EX, ALSO_TRANS_E, P_TRANS_E]
 
 
-def watch(path: Path, architectures: list[Architecture], on_change: OnChange) -> SearchLoop:
+def watch(
+    path: Path, architectures: list[Architecture], on_change: OnChange, rungs: Rungs = WHOLE
+) -> SearchLoop:
     """Search, or go on with a search, and let somebody watch."""
     with Journal.open(path) as journal:
         loop = open_loop(
-            journal, Listed(architectures), Budget(trials=9), prune=False, on_change=on_change
+            journal, Listed(architectures), Budget(trials=9), rungs=rungs, on_change=on_change
         )
         loop.run(ThisProcess(FakeWorkbench()))
     return loop
@@ -261,12 +267,64 @@ def test_a_search_whose_first_trial_is_known_says_that_too(
             journal,
             Listed([TRANS_E]),
             Budget(trials=9),
-            known={trial.network: trial},
+            known={trial.key: trial},
             on_change=on_change,
         )
         loop.run(ThisProcess(FakeWorkbench()))
 
     assert "known from proposal 0" in capfd.readouterr().err
+
+
+def test_a_trial_has_a_line_at_each_of_its_rungs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with search_table("mrr", find_audience()) as on_change:
+        loop = watch(tmp_path / "journal", draw(3), on_change, RUNGS)
+
+    lines = capfd.readouterr().err.splitlines()
+    [best] = [trial for trial in loop.trials.ended if trial.result.is_complete]
+    assert len(lines) == 5
+    assert [line.rpartition("(")[2] for line in lines[:4]] == ["epoch 1)"] * 3 + ["epoch 3)"]
+    assert [line.split()[2] for line in lines[3:]] == [str(best.number)] * 2
+    assert lines[4].endswith(best.formula)
+
+
+def test_repetitions_of_the_best_are_shown_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        search_table("mrr", find_audience()) as on_change,
+        Journal.open(tmp_path / "journal") as journal,
+    ):
+        loop = open_loop(journal, Listed([TRANS_E]), on_change=on_change)
+        loop.run(ThisProcess(FakeWorkbench()))
+        loop.finish(ThisProcess(FakeWorkbench()), loop.trials.ended, seeds=[5])
+
+    assert "(seed 5)" in capfd.readouterr().err.splitlines()[1]
+
+
+def test_a_log_of_a_long_trial_is_not_silent(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train_slowly(work: Plain, on_progress: OnProgress) -> Plain:
+        for epoch in range(1, 9):
+            times.append(times[-1] + 2.0)
+            on_progress(0, epoch, 9)
+        return FakeWorkbench()(work)
+
+    times = [0.0]
+    monkeypatch.setattr("interstellar.workflow.progress.time.monotonic", lambda: times[-1])
+    with (
+        search_table("mrr", Audience.LINES) as on_change,
+        Journal.open(tmp_path / "journal") as journal,
+    ):
+        loop = open_loop(journal, Listed([TRANS_E]), on_change=on_change)
+        loop.run(ThisProcess(train_slowly))
+
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert "epoch 3.0 of 9  O_r = s + r" in lines[0]
+    assert "epoch 6.0 of 9  O_r = s + r" in lines[1]
 
 
 def test_trials_from_before_a_kill_are_not_shown_again(
@@ -321,12 +379,12 @@ def test_a_running_trial_shows_its_formula_and_how_far_it_is(tmp_path: Path) -> 
 
     def note(loop: SearchLoop) -> None:
         if loop.under_way:
-            loop.epochs_by_number[0] = (3, 20)
+            loop.epochs_by_number[0] = (2.5, 20)
             rows.append(rows_of(loop, "mrr"))
 
     watch(tmp_path / "journal", [TRANS_E], note)
 
-    assert rows[-1] == [("running", "   0  epoch 3 of 20  O_r = s + r; v = O_r")]
+    assert rows[-1] == [("running", "   0  epoch 2.5 of 20  O_r = s + r; v = O_r")]
 
 
 def test_the_best_of_the_table_is_the_best_of_the_search_also_if_it_was_known(
@@ -334,7 +392,7 @@ def test_the_best_of_the_table_is_the_best_of_the_search_also_if_it_was_known(
 ) -> None:
     known = Trial(architecture=COMPL_EX, result=TrialResult(score=0.9999, reused="elsewhere"))
     with Journal.open(tmp_path / "journal") as journal:
-        loop = open_loop(journal, Listed([TRANS_E, COMPL_EX]), known={known.network: known})
+        loop = open_loop(journal, Listed([TRANS_E, COMPL_EX]), known={known.key: known})
         loop.run(ThisProcess(FakeWorkbench()))
 
     assert loop.trials.best is not None
@@ -356,11 +414,12 @@ def test_brackets_and_escapes_in_a_failure_are_shown_as_they_are(tmp_path: Path)
     [
         (TrialResult(score=0.5), {}, "3  mrr 0.500  O_r"),
         (TrialResult(failure="no memory"), {}, "3  failed  O_r = s + r; v = O_r  (no memory)"),
-        (TrialResult(score=0.1, stopped=Stop.PRUNED), {}, "(pruned)"),
+        (TrialResult(score=0.1, epochs=7, stopped=Stop.RUNG), {}, "(epoch 7)"),
+        (TrialResult(score=0.5, reused="proposal 2"), {}, "(known from proposal 2)"),
         (
             TrialResult(score=0.5),
             {"dropout": 0.25, "batch_size": 2048},
-            "mrr 0.500  dropout 0.25, batch_size 2048",
+            "mrr 0.500  O_r = s + r; v = O_r; dropout 0.25, batch_size 2048",
         ),
     ],
 )
@@ -372,6 +431,12 @@ def test_a_line_says_what_a_trial_came_to(
     assert words in describe_trial(trial, "mrr")
 
 
+def test_the_repetition_of_a_trial_has_its_seed_in_place_of_a_number() -> None:
+    trial = Trial(number=-2, architecture=TRANS_E, result=TrialResult(score=0.5), seed=7)
+
+    assert describe_trial(trial, "mrr") == "      mrr 0.500  O_r = s + r; v = O_r  (seed 7)"
+
+
 def test_a_long_reason_is_cut() -> None:
     result = TrialResult(failure="a long reason " * 50)
 
@@ -380,10 +445,12 @@ def test_a_long_reason_is_cut() -> None:
 
 def spent(path: Path, budget: Budget, *, n_done: int, seconds: float) -> SearchLoop:
     """Return a search that has done so many trials in so much time."""
-    run_loop(path, Listed(ALL[:n_done]), FakeWorkbench(), prune=False)
+    run_loop(path, Listed(ALL[:n_done]), FakeWorkbench())
     with Journal.open(path) as journal:
-        journal.append("unfinished", number=0, elapsed=seconds)
-        return open_loop(journal, Listed(ALL), budget, prune=False)
+        proposal = Proposal(number=n_done, architecture=ALL[n_done])
+        journal.append("proposed", **proposal.as_plain())
+        journal.append("unfinished", number=n_done, elapsed=seconds)
+        return open_loop(journal, Listed(ALL), budget)
 
 
 @pytest.mark.parametrize(

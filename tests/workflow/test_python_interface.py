@@ -17,8 +17,6 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.search_journal import last_budget
-from interstellar.training.presets import COUNTRIES
-from interstellar.training.settings import with_changes
 from interstellar.workflow import aligning
 from interstellar.workflow.aligning import describe_slow_matching
 from tests.cli.run_command import run_command
@@ -36,13 +34,6 @@ def pair_model() -> ist.Model:
     return ist.train(
         "synthetic-alignment:entities=60", "TransE", dim=16, epochs=5, progress=False, device="cpu"
     )
-
-
-@pytest.fixture
-def _quick_finish(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what follows a search take a moment."""
-    small = with_changes(COUNTRIES, dim=8, epochs=2)
-    monkeypatch.setattr("interstellar.workflow.searching.final_settings", lambda _graph: small)
 
 
 def test_a_model_knows_what_it_is(model: ist.Model) -> None:
@@ -192,9 +183,9 @@ def test_a_search_goes_on_within_the_budget_it_was_begun_with_unless_another_is_
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "run"
-    ist.search("geography-S3", "random", trials=2, time="1h", out=out, **SMALL)
+    ist.search("geography-S3", "random", trials=2, time="1h", workers=1, out=out, **SMALL)
 
-    again = ist.search(out=out, resume=True, progress=False, device="cpu")
+    again = ist.search(out=out, resume=True, workers=1, progress=False, device="cpu")
 
     assert len(again.trials) == 2
     assert last_budget(RunFolder.open(out)) == ist.Budget(trials=2, time=3600.0)
@@ -222,17 +213,6 @@ def test_what_differs_from_the_search_to_go_on_with_is_refused(tmp_path: Path) -
         ist.search(plan="random", **again)
     with pytest.raises(SettingsError, match="seed = 0"):
         ist.search(seed=2, **again)
-
-
-@pytest.mark.usefixtures("_quick_finish")
-def test_search_tune_and_train_in_one_call() -> None:
-    then = ist.Retraining(then_tune=True, tune_trials=1, then_train=True)
-    found = ist.search(trials=1, retraining=then, **SMALL)
-
-    assert found.tuning is not None
-    assert found.tuning.best.settings["learning_rate"] > 0
-    assert found.model is not None
-    assert found.model.architecture == found.best.architecture
 
 
 def test_one_search_to_reuse_need_not_be_in_a_list(tmp_path: Path) -> None:
@@ -265,55 +245,6 @@ def test_shares_may_be_written_as_on_the_command_line() -> None:
 
     assert isinstance(graph, ist.KnowledgeGraph)
     assert len(graph.valid) == len(graph.test) > 0
-
-
-@pytest.mark.usefixtures("_quick_finish")
-def test_what_follows_a_search_is_selected_and_computed_as_its_trials() -> None:
-    asked: Any = {"trials": 1, "metric": "hits@1", "precision": "float32", **SMALL}
-    found = ist.search(then_train=True, **asked)
-
-    assert found.model is not None
-    settings = found.model.trained.experiment.settings
-    assert (settings.metric, settings.precision) == ("hits@1", "float32")
-
-
-@pytest.mark.usefixtures("_quick_finish")
-def test_of_several_finalists_the_best_on_validation_is_the_final_model(tmp_path: Path) -> None:
-    plan = ist.SearchPlan(try_first=("TransE", "ComplEx"))
-    then = ist.Retraining(then_train=True, finalists=2)
-    asked: Any = {"trials": 2, "plan": plan, "retraining": then, **SMALL}
-    found = ist.search(out=tmp_path / "run", **asked)
-
-    scores = [model.result["metrics"]["valid"]["auc_pr"] for model in found.finalists]
-    assert len(scores) == 2
-    assert found.model is not None
-    best = found.finalists[scores.index(max(scores))]
-    assert found.model.result == best.result
-    assert found.model.path == tmp_path / "run" / "final"
-    noted = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert [one["metrics"]["valid"]["auc_pr"] for one in noted["finalists"]] == scores
-    assert noted["final"]["metrics"] == best.metrics
-    weights = found.model.path / "weights.safetensors"
-    assert weights.read_bytes() == (best.path / "weights.safetensors").read_bytes()
-
-    written = weights.stat().st_mtime_ns
-    again = ist.search(out=tmp_path / "run", resume=True, **asked)
-    assert again.model is not None
-    assert again.model.result == found.model.result
-    assert weights.stat().st_mtime_ns == written  # nothing was trained again
-
-
-@pytest.mark.usefixtures("_quick_finish")
-def test_the_best_finalist_is_what_is_tuned() -> None:
-    then = ist.Retraining(finalists=2, then_tune=True, tune_trials=1, then_train=True)
-    found = ist.search(trials=2, retraining=then, **SMALL)
-
-    assert found.tuning is not None
-    assert found.model is not None
-    scores = [model.result["metrics"]["valid"]["auc_pr"] for model in found.finalists]
-    winner = found.finalists[scores.index(max(scores))].architecture
-    assert found.tuning.best.architecture == winner
-    assert found.model.architecture == winner
 
 
 def test_the_literature_is_tried_first_as_far_as_it_lies_in_the_space() -> None:
@@ -476,5 +407,5 @@ def test_options_of_other_functions_are_refused_too() -> None:
     misspelt: Any = {"learningrate": 1}
     with pytest.raises(SettingsError, match="Did you mean learning_rate"):
         ist.train("geography-S1", "TransE", **misspelt)
-    with pytest.raises(SettingsError, match="the plan has the strategy hybrid"):
+    with pytest.raises(SettingsError, match="the plan has the strategy surrogate"):
         ist.tune("geography-S1", "TransE", plan=ist.SearchPlan())

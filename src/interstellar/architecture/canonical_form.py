@@ -21,6 +21,7 @@ claimed to find all among the 589,824: where r is never read and O_s is a traine
 product, a constant beside it could be taken up by W_1 and W_2, and we leave it.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from interstellar.architecture.architecture import (
@@ -245,3 +246,25 @@ def _with_trained(architecture: Architecture, trained: frozenset[int]) -> Archit
     if trained == architecture.micro.trained:
         return architecture
     return Architecture(architecture.macro, replace(architecture.micro, trained=trained))
+
+
+def one_step_form(architecture: Architecture) -> Architecture:
+    """Return the canonical form where paths are single steps: h is then the subject itself."""
+    macro = architecture.macro
+    x_r, x_v = (
+        Source.SUBJECT if source is Source.HIDDEN else source
+        for source in (macro.relation_source, macro.output_source)
+    )
+    macro = replace(macro, relation_source=x_r, output_source=x_v)
+    return canonical_form(replace(architecture, macro=macro))
+
+
+def first_of_each(
+    architectures: Iterable[Architecture],
+    form: Callable[[Architecture], Architecture] = canonical_form,
+) -> list[Architecture]:
+    """Return, of those that have one form, the first."""
+    found: dict[Architecture, Architecture] = {}
+    for architecture in architectures:
+        found.setdefault(form(architecture), architecture)
+    return list(found.values())

@@ -72,6 +72,16 @@ FORMER = (
 )
 GONE_IN = "version 0.3"
 
+_TUNING = "a search chooses settings too, and `interstellar tune DATA --architecture RUN` goes on"
+_BATCHES = "trials are trained side by side by --workers"
+GONE = {
+    ("search", "--then-tune"): _TUNING,
+    ("search", "--tune-trials"): _TUNING,
+    ("search", "--together"): _BATCHES,
+    ("reproduce one-shot", "--together"): _BATCHES,
+}
+"""Flags that are no more, by command, and what to do without them."""
+
 app = typer.Typer(
     name="interstellar",
     no_args_is_help=True,
@@ -232,7 +242,11 @@ def find_command(words: Sequence[str]) -> Any:
 def fail_usage(error: Exception, words: Sequence[str]) -> int:
     """Say what is wrong with the command line; nothing where the help was shown instead."""
     message: str = error.format_message() if hasattr(error, "format_message") else str(error)
-    meant = ELSEWHERE.get(getattr(error, "option_name", ""))
+    flag = getattr(error, "option_name", "")
+    meant = ELSEWHERE.get(flag)
+    for (command, gone), advice in GONE.items():
+        if gone == flag and words[: command.count(" ") + 1] == command.split():
+            message = f"{flag} is gone: {advice}"
     if any(meant in parameter.opts for parameter in find_command(words).params):
         message = f"{message.partition(' (')[0]}. Did you mean {meant}?"
     if not message:

@@ -132,9 +132,13 @@ SettingsFile = Annotated[
     typer.Option("--settings", metavar="FILE|RUN", help="Settings of a TOML file or a run."),
 ]
 Workers = Annotated[
-    int,
+    int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, help="Processes: one for each GPU, or sharing the cores."
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Processes, on the GPUs or sharing the cores. [default: with a limit of time as "
+        "many as gain from it, otherwise 1]",
     ),
 ]
 

@@ -48,10 +48,7 @@ def one_shot(
         typer.Option(metavar="ARCH", help="Whose macro network; else that of the best found."),
     ] = None,
     no_plot: Annotated[bool, typer.Option("--no-plot", help="Do without Matplotlib.")] = False,
-    workers: Workers = 1,
-    together: Annotated[
-        int | None, typer.Option(min=1, help="Stand-alone trainings in one batched program.")
-    ] = None,
+    workers: Workers = None,
     settings: SettingsFile = None,
     *,
     changes: SettingsChanges,
@@ -73,25 +70,25 @@ def one_shot(
     from interstellar.reproduce.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
     from interstellar.reproduce.sharing_plot import require_matplotlib
     from interstellar.runs.experiment import ANY
+    from interstellar.runs.search_plan import SearchPlan
     from interstellar.searching.search_journal import read_written
     from interstellar.searching.search_run import Workers
     from interstellar.training.settings import with_changes
     from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
     from interstellar.workflow.progress import find_audience, search_table
-    from interstellar.workflow.searching import choose_together
 
     if not no_plot:
         require_matplotlib()
-    where = Workers(device=find_device(device), n=workers)
+    where = Workers(device=find_device(device), n=workers or 1)
     kept = None if macro is None else read_architecture(read_written(macro)).macro
     graph: AnyGraph = load(data)
-    chosen = with_changes(read_given_settings(settings, trial_settings(graph)), **changes)
+    usual = trial_settings(graph, SearchPlan(as_published=True))
+    chosen = with_changes(read_given_settings(settings, usual), **changes)
     study = SharingStudy(
         experiment=build_experiment(graph, architecture=ANY, seed=seed, settings=chosen),
         n_architectures=architectures,
         supernet_epochs=supernet_epochs or chosen.max_epochs,
         macro=kept,
-        n_together=together or choose_together(graph, chosen, where),
     )
     stop_on_sigterm()
     audience = find_audience()

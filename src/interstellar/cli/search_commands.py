@@ -1,7 +1,7 @@
 """`interstellar search` and `interstellar tune`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +25,7 @@ from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
 from interstellar.training.settings import SettingsChanges
 
 if TYPE_CHECKING:
-    from interstellar.workflow.model import Model
+    from interstellar.searching.finalists import Gain
     from interstellar.workflow.search_result import SearchResult
 
 BUILT_IN = "geography-S3"
@@ -42,11 +42,12 @@ PLAN = Flags(
     SearchPlan,
     "How to search",
     only=(
-        *("strategy", "subspace", "macro_only", "try_first", "prune", "together"),
+        *("strategy", "subspace", "macro_only", "try_first", "from_scratch"),
+        *("architecture_only", "keep", "prune", "as_published"),
         *("macro_updates", "micro_epochs", "supernet_epochs", "shared_score"),
     ),
     convert={"try_first": read_known},
-    value_by_name={"try_first": "ARCH", "shared_score": "SCORE"},
+    value_by_name={"try_first": "ARCH", "keep": "SETTING", "shared_score": "SCORE"},
     is_optional=True,
 )
 TUNING_PLAN = Flags(
@@ -59,7 +60,9 @@ TUNING_PLAN = Flags(
 BUDGET = Flags(Budget, "When to end", is_optional=True)
 AFTERWARDS = Flags(Retraining, "What follows")
 TRIAL_SETTINGS = Flags(
-    SettingsChanges, "Settings of each trial", only=("dim", "epochs", "metric", "precision")
+    SettingsChanges,
+    "Settings of each trial",
+    only=("dim", "epochs", "path_length", "metric", "precision"),
 )
 
 
@@ -75,10 +78,14 @@ def search(
     *,
     plan: SearchPlan | None,
     budget: Budget | None,
-    workers: Workers = 1,
+    workers: Workers = None,
     reuse: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="A search whose trials need not be repeated."),
+        typer.Option(
+            metavar="RUN",
+            help="A search to learn from: its trials are not repeated, or, where it was on another "
+            "graph, its best networks are tried first.",
+        ),
     ] = None,
     retraining: Retraining,
     settings: SettingsFile = None,
@@ -92,9 +99,9 @@ def search(
     """Find the architecture that learns a graph best.
 
     Examples: `interstellar search --trials 40 --out found`,
-    `interstellar search my.tsv --time 20m --workers 2 --then-train --out found`,
-    `interstellar search DBP-WD --trials 100 --device cuda --out found`,
-    `interstellar search my.tsv --strategy bayes --try-first literature --out found`.
+    `interstellar search my.tsv --time 20m --then-train --out found`,
+    `interstellar search DBP-WD --time 8m --device cuda --then-train --out found`,
+    `interstellar search WN18RR --as-published --then-train --device cuda --out found`.
     Stopped or killed, `interstellar search --resume --out found` goes on.
     """
     from interstellar.workflow.searching import search
@@ -128,7 +135,7 @@ def tune(
     *,
     plan: SearchPlan,
     budget: Budget | None,
-    workers: Workers = 1,
+    workers: Workers = None,
     settings: SettingsFile = None,
     changes: SettingsChanges,
     reading: Reading,
@@ -165,50 +172,44 @@ def tune(
 def show_found(found: "SearchResult", *, as_json: bool) -> None:
     """Print what a search or a tuning found, and what followed it."""
     if as_json:
-        print_json(found.result | describe_later(found))
+        final = {} if found.model is None else {"final": found.model.result}
+        print_json(found.result | final)
         return
     show_winner(found)
-    for model in found.finalists:
-        print_fields({f"finalist {describe(model)}": describe_metrics(model.metrics["valid"])})
     for split, metrics in ({} if found.model is None else found.model.metrics).items():
         print_fields({split: describe_metrics(metrics)})
-    if found.best.settings:
-        use = f"--architecture {found.path} --settings {found.path}"
-        report(f"The run is in {found.path}; `interstellar train DATA {use}` trains with these.")
+    if found.model is not None:
+        shown_by = found.model.path
+        report(f"The winner is in {shown_by}; `interstellar show {shown_by}` shows it.")
         return
-    shown_by = found.path if found.model is None else found.model.path
-    report(f"The run is in {found.path}; `interstellar show {shown_by}` shows the winner.")
+    use = f"--architecture {found.path} --settings {found.path}"
+    report(f"The run is in {found.path}; `interstellar train DATA {use}` trains the winner.")
 
 
 def show_winner(found: "SearchResult") -> None:
-    """Print which network won, and what finding it took."""
-    from interstellar.workflow.progress import describe_seconds
+    """Print which network won, by how much, and what finding it took."""
+    from interstellar.workflow.progress import describe_changes, describe_seconds
 
-    best, result = found.best, found.result
-    if found.model is None:
-        score = "none" if best.score is None else f"{best.score:.3f}"
-        shown = {"best": best.formula, "code": str(best.code), "score": score}
-        shown |= {key: format_value(value) for key, value in best.settings.items()}
-    else:
-        shown = {"winner": describe(found.model)}
-    counts = ("trials", "distinct_trained", "reused", "failed", "stopped_early")
-    shown |= {key: format_value(result[key]) for key in counts}
+    best, result, finalists = found.best, found.result, found.finalists
+    score = "none" if best.score is None else f"{best.score:.3f}"
+    if finalists:
+        scores = [run.score or 0.0 for run in finalists[0].runs.values()]
+        score = f"{sum(scores) / len(scores):.3f} (mean of {len(scores)} seeds)"
+    shown = {"winner": best.formula, "code": str(best.code), "score": score}
+    if best.settings:
+        shown["settings"] = describe_changes(best.settings)
+    gain = found.gain
+    if gain is not None:
+        shown["gain"] = describe_gain(gain)
+    counts = ("trials", "reused", "failed", "stopped_early")
+    shown |= {key: format_value(result[key]) for key in counts if result[key]}
     print_fields(shown | {"time": describe_seconds(result["seconds"])})
 
 
-def describe_later(found: "SearchResult") -> dict[str, Any]:
-    """Return what followed a search, whole."""
-    later = {
-        "finalists": [model.result for model in found.finalists],
-        "tuning": None if found.tuning is None else found.tuning.result,
-        "final": None if found.model is None else found.model.result,
-    }
-    return {name: result for name, result in later.items() if result}
-
-
-def describe(model: "Model") -> str:
-    """Return the network of a run in one line."""
-    from interstellar.architecture.canonical_form import canonical_form
-    from interstellar.architecture.notation import to_formula
-
-    return to_formula(canonical_form(model.architecture))
+def describe_gain(gain: "Gain") -> str:
+    """Return in words what was found over what everybody has."""
+    name = gain.over.describe()["name"] or gain.over.formula
+    if gain.points <= 0:
+        return f"nothing better than {name} was found"
+    spread = f"±{gain.spread:.1f}, {gain.n_seeds} seeds" if gain.spread is not None else "one seed"
+    return f"+{gain.points:.1f} points over {name} ({spread})"

@@ -1,23 +1,23 @@
 """What an engine is, what it takes and gives, and the simplest: this very process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, final
 
 Plain: TypeAlias = dict[str, Any]
 """Values that JSON can write."""
 
-OnProgress: TypeAlias = Callable[[int, int, int], None]
+OnProgress: TypeAlias = Callable[[int, float, int], None]
 """Is told the number of a piece, how many parts of it are done, and how many there are at most."""
 
-Workbench: TypeAlias = Callable[[Sequence[Plain], OnProgress], Sequence[Plain]]
-"""Does several pieces of work together, says how far it is, and returns what came of each."""
+Workbench: TypeAlias = Callable[[Plain, OnProgress], Plain]
+"""Does a piece of work, says how far it is, and returns what came of it."""
 
 BuildWorkbench: TypeAlias = Callable[[Plain, str], Workbench]
 """Makes a workbench from what it is told and the name of a device; a function of a module."""
 
 
-def ignore(number: int, n_done: int, n_parts: int) -> None:
+def ignore(number: int, n_done: float, n_parts: int) -> None:
     """Take no note of how far a piece is."""
     del number, n_done, n_parts
 
@@ -61,29 +61,28 @@ class Engine(Protocol):
 
 @final
 class ThisProcess:
-    """Does whatever was started when it is waited for; several pieces together if that pays.
+    """Does the piece that was started when it is waited for.
 
     No deadline can end a piece here: whoever gives the work says in it how long it may take.
     """
 
-    def __init__(self, workbench: Workbench, n_together: int = 1) -> None:
+    def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
-        self._n_together = n_together
-        self._started: dict[int, Plain] = {}
+        self._started: tuple[int, Plain] | None = None
 
     @property
     def n_free(self) -> int:
-        return self._n_together - len(self._started)
+        return 1 if self._started is None else 0
 
     def start(self, number: int, work: Plain) -> None:
-        assert self.n_free > 0
-        self._started[number] = work
+        assert self._started is None
+        self._started = number, work
 
     def wait(self, deadline: float | None = None, on_progress: OnProgress = ignore) -> list[Done]:
         del deadline
-        started, self._started = self._started, {}
-        outcomes = self._workbench(list(started.values()), on_progress)
-        return [Done(n, outcome) for n, outcome in zip(started, outcomes, strict=True)]
+        assert self._started is not None
+        (number, work), self._started = self._started, None
+        return [Done(number, self._workbench(work, on_progress))]
 
     def close(self) -> None:
-        self._started = {}
+        self._started = None

@@ -40,15 +40,14 @@ def serve() -> None:
     _answer(answers, {"pid": os.getpid()})
     workbench: Workbench | None = None
 
-    def tell_progress(*progress: int) -> None:
+    def tell_progress(*progress: float) -> None:
         _answer(answers, {"progress": progress})
 
     while True:
         work = json.loads(lines.get())
         try:
             workbench = workbench or _build(begun)
-            [outcome] = workbench([work], tell_progress)
-            message: Plain = {"outcome": outcome}
+            message: Plain = {"outcome": workbench(work, tell_progress)}
         except InterstellarError as error:
             message = {"error": str(error), "is_input": isinstance(error, InputError)}
         except Exception as error:

@@ -3,7 +3,7 @@
 The complex product, and act(a + b), are one kernel forward and one backward each. Written out in
 tensor operations the complex product takes seven forward and about fourteen backward, each of
 which reads and writes whole tensors. The softmax loss and its gradient are one kernel, in place
-over float16 logits.
+over float16 logits; the gradient of N3 is one that touches only the rows that were read.
 """
 
 from typing import Any
@@ -136,41 +136,89 @@ def _activate_sum_back(  # type: ignore[no-untyped-def]
     tl.store(gradient + places, tl.load(g + places, mask=mask, other=0.0) * slope, mask=mask)
 
 
-def turn_into_gradient_(logits: Tensor, true: Tensor, losses: Tensor, n_columns: int) -> None:
+def turn_into_gradient_(
+    logits: Tensor, true: Tensor, losses: Tensor, n_columns: int, label_smoothing: float = 0.0
+) -> None:
     """Replace logits, (rows, padded), by their gradient; write each row's cross-entropy.
 
     Columns from `n_columns` on are padding: they count for nothing and become 0. One program a
-    row: its first pass finds log Σ exp, its second writes softmax − one-hot, and reads from cache.
+    row: its first pass finds log Σ exp, its second writes softmax − target, and reads from cache.
     """
     assert logits.dtype is torch.float16
     assert logits.stride(1) == 1
     sizes = (n_columns, logits.shape[1], logits.stride(0))
     _softmax_gradient[(len(logits),)](
-        logits, true, losses, *sizes, BLOCK=SOFTMAX_BLOCK, num_warps=SOFTMAX_WARPS
+        *(logits, true, losses, *sizes, label_smoothing),
+        IS_SMOOTH=label_smoothing > 0,
+        BLOCK=SOFTMAX_BLOCK,
+        num_warps=SOFTMAX_WARPS,
     )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _softmax_gradient(  # type: ignore[no-untyped-def]
-    logits, true, losses, n_columns, n_padded, stride, BLOCK: tl.constexpr
+    logits,
+    true,
+    losses,
+    n_columns,
+    n_padded,
+    stride,
+    smoothing,
+    IS_SMOOTH: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
     start_of_row = logits + row * stride
     answer = tl.load(true + row)
     largest = -1e30
     total = 0.0
+    sum_of_logits = 0.0
     for start in range(0, n_columns, BLOCK):
         columns = start + tl.arange(0, BLOCK)
         x = tl.load(start_of_row + columns, mask=columns < n_columns, other=-1e30).to(tl.float32)
         new_largest = tl.maximum(largest, tl.max(x, axis=0))
         total = total * tl.exp(largest - new_largest) + tl.sum(tl.exp(x - new_largest), axis=0)
         largest = new_largest
+        if IS_SMOOTH:
+            sum_of_logits += tl.sum(tl.where(columns < n_columns, x, 0.0), axis=0)
     log_sum = largest + tl.log(total)
-    true_logit = tl.load(start_of_row + answer).to(tl.float32)
-    tl.store(losses + row, log_sum - true_logit)
+    wanted = tl.load(start_of_row + answer).to(tl.float32)
+    if IS_SMOOTH:
+        wanted = (1 - smoothing) * wanted + smoothing * sum_of_logits / n_columns
+    tl.store(losses + row, log_sum - wanted)
     tl.debug_barrier()
     for start in range(0, n_padded, BLOCK):
         columns = start + tl.arange(0, BLOCK)
         x = tl.load(start_of_row + columns, mask=columns < n_columns, other=-1e30).to(tl.float32)
-        gradient = tl.exp(x - log_sum) - tl.where(columns == answer, 1.0, 0.0)
+        gradient = tl.exp(x - log_sum)
+        if IS_SMOOTH:
+            gradient -= tl.where(columns == answer, 1 - smoothing, 0.0)
+            gradient -= tl.where(columns < n_columns, smoothing / n_columns, 0.0)
+        else:
+            gradient -= tl.where(columns == answer, 1.0, 0.0)
         tl.store(start_of_row + columns, gradient.to(tl.float16), mask=columns < n_padded)
+
+
+def add_n3_slopes(
+    table: Tensor, gradient: Tensor, counts: Tensor, weight: float, half: int
+) -> None:
+    """Add weight · count · |z| z to the gradient of each row; rows with count 0 are not read."""
+    n_pairs = table.numel() // 2
+    sizes = (n_pairs, table.shape[1] // 2, half)
+    _add_n3_slopes[(-(-n_pairs // BLOCK),)](table, gradient, counts, weight, *sizes, BLOCK=BLOCK)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _add_n3_slopes(  # type: ignore[no-untyped-def]
+    table, gradient, counts, weight, n_pairs, pairs_in_row, half, BLOCK: tl.constexpr
+):
+    pairs = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    count = tl.load(counts + pairs // pairs_in_row, mask=pairs < n_pairs, other=0.0)
+    mask = count > 0
+    re = pairs // half * (2 * half) + pairs % half
+    im = re + half
+    z_re = tl.load(table + re, mask=mask, other=0.0)
+    z_im = tl.load(table + im, mask=mask, other=0.0)
+    slope = weight * count * tl.sqrt(z_re * z_re + z_im * z_im)
+    tl.store(gradient + re, tl.load(gradient + re, mask=mask) + slope * z_re, mask=mask)
+    tl.store(gradient + im, tl.load(gradient + im, mask=mask) + slope * z_im, mask=mask)

@@ -21,8 +21,6 @@ class NetworkForm:
     """Whether s_t, r_t and the outputs are batch-normalised (entity alignment)."""
     is_two_way: bool
     """Whether a second pass reads paths with the entity tables exchanged (link prediction)."""
-    max_norm: float | None
-    """To what length embeddings of entities are cut after each step, if at all (two ways only)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

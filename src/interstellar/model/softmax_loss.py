@@ -4,6 +4,8 @@ L = sum over rows of −logit[true] + log Σ_o exp(logit[o]), with logit = v · 
 with respect to the logits is softmax − one-hot, so loss and gradients come from one pass: a
 chunk of rows is multiplied out, turned into its gradient in place, multiplied back, and
 forgotten. At most `chunk_rows` × n_entities logits exist at a time.
+
+With label smoothing ε (Szegedy et al. 2016), the target is (1 − ε) · one-hot + ε / n_entities.
 """
 
 import math
@@ -30,7 +32,13 @@ class LossPlan:
 
 
 def softmax_loss(
-    v: Tensor, table: EntityTable, true: Tensor, plan: LossPlan, *, is_first: bool = True
+    v: Tensor,
+    table: EntityTable,
+    true: Tensor,
+    plan: LossPlan,
+    *,
+    is_first: bool = True,
+    label_smoothing: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """Return the cross-entropy of each row, (rows,), and the gradient of their sum by v.
 
@@ -40,38 +48,47 @@ def softmax_loss(
         true: The right entity of each row, (rows,).
         plan: Chunking and precision.
         is_first: Whether the gradient of the table is set; otherwise it is added to.
+        label_smoothing: The share ε of the target that all entities have alike.
     """
     compute = _compute_mixed if plan.is_mixed else _compute
     with torch.no_grad():
-        return compute(v.detach(), table, true, plan.chunk_rows, is_first)
+        return compute(v.detach(), table, true, plan.chunk_rows, is_first, label_smoothing)
 
 
 def _compute(
-    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, is_first: bool
+    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, is_first: bool, smoothing: float
 ) -> tuple[Tensor, Tensor]:
     values, gradient = table.values[: table.n_entities], table.gradient[: table.n_entities]
     losses, v_gradient = v.new_empty(len(v)), torch.empty_like(v)
     for start in range(0, len(v), chunk_rows):
         part = slice(start, start + chunk_rows)
-        losses[part], gradient_of_logits = cross_entropy(multiply_out(v[part], values), true[part])
+        logits = multiply_out(v[part], values)
+        losses[part], gradient_of_logits = cross_entropy(logits, true[part], smoothing)
         torch.mm(gradient_of_logits, values, out=v_gradient[part])
         beta = 0 if is_first and start == 0 else 1
         gradient.addmm_(gradient_of_logits.T, v[part], beta=beta)
     return losses, v_gradient
 
 
-def cross_entropy(logits: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the cross-entropy of each row, (rows,), and its gradient, softmax − one-hot."""
+def cross_entropy(
+    logits: Tensor, true: Tensor, label_smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy of each row, (rows,), and its gradient, softmax − target."""
     true = true.long().unsqueeze(1)
     log_probabilities = torch.log_softmax(logits, dim=1)
     losses = -log_probabilities.gather(1, true).squeeze(1)
+    if label_smoothing:
+        losses.lerp_(-log_probabilities.mean(dim=1), label_smoothing)
     probabilities = log_probabilities.exp_()
-    probabilities.scatter_add_(1, true, probabilities.new_full(true.shape, -1))
+    if label_smoothing:
+        probabilities.sub_(label_smoothing / logits.shape[1])
+    target = probabilities.new_full(true.shape, label_smoothing - 1)
+    probabilities.scatter_add_(1, true, target)
     return losses, probabilities
 
 
 def _compute_mixed(
-    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, is_first: bool
+    v: Tensor, table: EntityTable, true: Tensor, chunk_rows: int, is_first: bool, smoothing: float
 ) -> tuple[Tensor, Tensor]:
     from interstellar.model.network_kernels import turn_into_gradient_  # noqa: PLC0415 (triton)
 
@@ -80,7 +97,7 @@ def _compute_mixed(
     for start in range(0, len(v), chunk_rows):
         part = slice(start, start + chunk_rows)
         logits = outputs[part] @ values.T
-        turn_into_gradient_(logits, true[part], losses[part], table.n_entities)
+        turn_into_gradient_(logits, true[part], losses[part], table.n_entities, smoothing)
         torch.mm(logits, values, out_dtype=torch.float32, out=v_gradient[part])
         if is_first and start == 0:
             torch.mm(logits.T, outputs[part], out_dtype=torch.float32, out=table.gradient)

@@ -61,8 +61,6 @@ class SharingStudy:
     supernet_epochs: int
     macro: Macro | None = None
     """The macro network; None: that of the best stand-alone architecture of the whole space."""
-    n_together: int = 1
-    """Stand-alone trainings in one batched program."""
 
     def __post_init__(self) -> None:
         if self.n_architectures < 2:
@@ -75,8 +73,8 @@ class SharingStudy:
         """Return the search that trains architectures stand-alone: of all, or of one macro."""
         plan = SearchPlan(
             strategy=StrategyName.RANDOM,
+            from_scratch=True,
             prune=False,
-            together=self.n_together,
             macro=None if macro is None else code_text(Architecture(macro)),
         )
         return replace(self.experiment, plan=plan)

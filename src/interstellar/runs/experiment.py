@@ -20,11 +20,12 @@
     [continued]                # only where a run went on from another: the fields of Continued
 
 A search has the architecture `any`. Keys marked "only" may be left out; all others must be there,
-and no further ones may. Keys that had other names in version 0.1 are read under those too.
+and no further ones may. Keys that had other names in version 0.1 are read under those too, and
+settings that came later (`LATER_SETTINGS`) may be missing.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -43,7 +44,7 @@ from interstellar.records.toml_tables import (
     toml_text,
 )
 from interstellar.runs.search_plan import MEANT_FOR, SearchPlan, StrategyName
-from interstellar.training.settings import FORMER_NAMES, TrainingSettings
+from interstellar.training.settings import FORMER_NAMES, LATER_SETTINGS, TrainingSettings
 
 VERSION = 1
 MAX_SEED = 2**63 - 1
@@ -190,6 +191,8 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
     left_out = ("version", "architecture", "seed", "data", "continued", "search")
     tables = {key: value for key, value in whole.items() if key not in left_out}
     refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")
+    if "version" in whole:  # an experiment leaves nothing open but what there was not yet
+        base = replace(base, **_settings_that_came_later())
     return _take_settings(whole, file, base)
 
 
@@ -231,17 +234,28 @@ def _take(
 ) -> Made:
     """Return what a table describes; only where there is a `base` may it leave fields out."""
     names = [field.name for field in fields(cast("Any", kind)) if field.name not in given]
-    before: Table = {} if base is None else {name: getattr(base, name) for name in names}
+    before = _settings_that_came_later() if kind is TrainingSettings else {}
+    if base is not None:
+        before = {name: getattr(base, name) for name in names}
     values = before | take_fields(kind, table, place, without=tuple(given))
     require_keys(values, names, place)
     return _make(place, kind, values | given)
 
 
+def _settings_that_came_later() -> dict[str, Any]:
+    return {f.name: f.default for f in fields(TrainingSettings) if f.name in LATER_SETTINGS}
+
+
 def _modernise_plan(table: object) -> object:
     """Return the table [search] of version 0.1 as it is written now, any other as it is."""
-    if not isinstance(table, dict) or "is_faithful" not in table:
+    if not isinstance(table, dict):
         return table
-    renamed = _rename(table, {"n_together": "together", "is_macro_only": "macro_only"})
+    table = {key: value for key, value in table.items() if key not in ("n_together", "together")}
+    if table.get("strategy") != StrategyName.TUNE:
+        table.setdefault("from_scratch", True)  # searches had no other way
+    if "is_faithful" not in table:
+        return table
+    renamed = _rename(table, {"is_macro_only": "macro_only"})
     assert isinstance(renamed, dict)
     renamed["prune"] = renamed.pop("is_faithful") is False
     for name in ("try_first", "keep"):

@@ -11,15 +11,18 @@ from numbers import Integral
 from typing import Annotated, Any
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.literature import LITERATURE
+from interstellar.architecture.canonical_form import first_of_each
+from interstellar.architecture.literature import KNOWN, LITERATURE
 from interstellar.architecture.notation import code_text, from_code_text, read_architecture
 from interstellar.architecture.search_space import SearchSpace, Subspace, read_subspace
 from interstellar.errors import SettingsError
 from interstellar.words import choose
 
 LITERATURE_WORD = "literature"
-TUNED = ("learning_rate", "weight_decay", "lr_decay", "dropout", "batch_size")
+TUNED = ("learning_rate", "weight_decay", "n3", "lr_decay", "dropout", "batch_size")
 """The settings that a tuning chooses, unless it is to keep them."""
+SEARCHED = (*TUNED, "dim", "label_smoothing", "path_length")
+"""Those that may be searched with the architecture."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -27,6 +30,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class StrategyName(StrEnum):
     """How architectures, or settings, are proposed."""
 
+    SURROGATE = "surrogate"
+    """A regression on all trials until now chooses among variants of the best."""
     HYBRID = "hybrid"
     """The paper's: macro level from scratch, micro level with shared weights."""
     RANDOM = "random"
@@ -58,11 +63,12 @@ _HYBRID, _SUPERNETS = (StrategyName.HYBRID,), (StrategyName.DARTS, StrategyName.
 MEANT_FOR: dict[str, tuple[StrategyName, ...]] = {
     "macro_updates": _HYBRID,
     "micro_epochs": _HYBRID,
+    "architecture_only": (StrategyName.SURROGATE,),
     "supernet_epochs": _SUPERNETS,
     "shared_score": (StrategyName.HYBRID, StrategyName.ONE_SHOT),
     "macro": (StrategyName.RANDOM,),
     "with_dim": (StrategyName.TUNE,),
-    "keep": (StrategyName.TUNE,),
+    "keep": (StrategyName.TUNE, StrategyName.SURROGATE),
 }
 """Options that only some strategies have."""
 _DEFAULTS: dict[str, object] = {
@@ -70,6 +76,8 @@ _DEFAULTS: dict[str, object] = {
     "micro_epochs": 1,
     "shared_score": SharedScore.LOSS,
 }
+FINALISTS = 3
+"""Unless said."""
 SUPERNET_EPOCHS = 50
 """Of DARTS and one-shot, unless said or more than the budget is worth."""
 
@@ -79,18 +87,23 @@ class SearchPlan:
     """How a search goes about it; its budget is no part of that, so that it can be raised."""
 
     strategy: Annotated[
-        StrategyName, "How to propose: hybrid, random, reinforce, bayes, darts or one-shot."
-    ] = StrategyName.HYBRID
+        StrategyName,
+        "How to propose: surrogate, hybrid, random, reinforce, bayes, darts or one-shot.",
+    ] = StrategyName.SURROGATE
     subspace: Annotated[Subspace | None, "P1, P2, P3 or P4; otherwise the whole space."] = None
     macro_only: Annotated[bool, "Leave out activations and trained matrices."] = False
     try_first: Annotated[
         tuple[str, ...],
-        "Architectures to train before any is proposed; `literature` means all known models.",
+        "Architectures to try before the known models; `literature` means those by people.",
     ] = ()
-    prune: Annotated[bool, "Stop trials that can no longer win. The paper trains all."] = True
-    together: Annotated[
-        int | None, "Trials in one batched program. [default: 16 for small graphs on a GPU]"
-    ] = None
+    from_scratch: Annotated[bool, "Do not begin with the known models."] = False
+    architecture_only: Annotated[
+        bool, "Search architectures under the same settings. [surrogate only]"
+    ] = False
+    prune: Annotated[bool, "Train only the best trials to their end. The paper trains all."] = True
+    as_published: Annotated[
+        bool, "Search as the paper does: hybrid, from scratch, all trained to their end."
+    ] = False
     macro_updates: Annotated[int | None, "k1 of hybrid search. [default: 1]"] = None
     micro_epochs: Annotated[int | None, "k2 of hybrid search; 0 for none. [default: 1]"] = None
     supernet_epochs: Annotated[
@@ -108,12 +121,14 @@ class SearchPlan:
 
     def __post_init__(self) -> None:
         self._set("strategy", choose("strategy", self.strategy, StrategyName))
+        if self.as_published:
+            self._be_as_published()
         if self.subspace is not None:
             self._set("subspace", read_subspace(self.subspace))
         if self.shared_score is not None:
             self._set("shared_score", choose("shared_score", self.shared_score, SharedScore))
         self._refuse_unused()
-        for name in ("macro_updates", "micro_epochs", "supernet_epochs", "together"):
+        for name in ("macro_updates", "micro_epochs", "supernet_epochs"):
             value = getattr(self, name)
             _require_count(name, value, 0 if name == "micro_epochs" else 1)
             self._set(name, None if value is None else int(value))  # it may be NumPy's
@@ -142,6 +157,16 @@ class SearchPlan:
         if self.strategy is StrategyName.HYBRID and (self.macro_only or self.micro_epochs == 0):
             idle |= {"shared_score"} | ({"micro_epochs"} if self.macro_only else set())
         return frozenset(idle)
+
+    def _be_as_published(self) -> None:
+        if self.strategy not in (StrategyName.SURROGATE, StrategyName.HYBRID) or self.try_first:
+            raise SettingsError(
+                "the paper's search is hybrid and begins with nothing. Leave `as_published`, or "
+                "the strategy and `try_first`, out."
+            )
+        for name, value in (("from_scratch", True), ("prune", False)):
+            self._set(name, value)
+        self._set("strategy", StrategyName.HYBRID)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)  # the class is frozen for everybody else
@@ -178,17 +203,21 @@ class SearchPlan:
                     "Leave `try_first` or the subspace out."
                 )
             known += found
-        return list(dict.fromkeys(known))
+        if not self.from_scratch and self.strategy is not StrategyName.TUNE:
+            known += [architecture for architecture in KNOWN if architecture in self.space]
+        return first_of_each(known)
 
     def _refuse_bad_keep(self) -> None:
         """Raise where a tuning is to keep what it would not change, or everything."""
+        is_tuning = self.strategy is StrategyName.TUNE
+        chosen = TUNED if is_tuning else SEARCHED
         for name in self.keep:
-            if name not in TUNED:
+            if name not in chosen:
                 raise SettingsError(
-                    f"{name!r} cannot be kept: a tuning chooses {', '.join(TUNED)}, and keeps "
-                    "everything else. Name some of these."
+                    f"{name!r} cannot be kept: what is chosen is {', '.join(chosen)}, and "
+                    "everything else is kept. Name some of these."
                 )
-        if set(self.keep) == set(TUNED) and not self.with_dim:
+        if is_tuning and set(self.keep) >= {*TUNED} - {"n3"} and not self.with_dim:
             raise SettingsError("nothing is left to tune. Keep less.")
 
 
@@ -215,28 +244,34 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retraining:
-    """What follows a search: the best of it tuned, and trained with the final settings."""
+    """What follows a search: the best of it repeated with other seeds, the winner handed over."""
 
-    then_tune: Annotated[bool, "Then tune the winner's settings, in RUN/tuning."] = False
-    tune_trials: Annotated[int | None, "Settings to try for that. [default: 50]"] = None
-    then_train: Annotated[bool, "Then retrain the winner, in RUN/final."] = False
+    then_train: Annotated[bool, "Then train the winner, in RUN/final."] = False
     finalists: Annotated[
-        int, "Retrain this many of the best; the best of them on validation wins."
-    ] = 1
+        int | None,
+        "Train this many of the best with several seeds; the best mean wins. [default: 3]",
+    ] = None
+    ensemble: Annotated[
+        bool, "Join the winner's networks of several seeds into one, where that is better."
+    ] = False
 
     def __post_init__(self) -> None:
         _require_count("finalists", self.finalists, 1)
-        _require_count("tune_trials", self.tune_trials, 1)
-        if self.finalists > 1 and not (self.then_tune or self.then_train):
+        if self.finalists is not None and self.finalists > 1 and not self.then_train:
             raise SettingsError(
                 f"{self.finalists} finalists were asked for, but nothing is to be trained after "
                 "the search. Ask for `then_train`, or leave `finalists` out."
             )
-        if self.tune_trials is not None and not self.then_tune:
+        if self.ensemble and self.n_finalists == 1:
             raise SettingsError(
-                f"{self.tune_trials} trials of a tuning were asked for, but nothing is to be "
-                "tuned. Ask for `then_tune`, or leave `tune_trials` out."
+                "an ensemble was asked for, but without finalists the winner has one seed. Ask for "
+                "`then_train` and at least 2 finalists, or leave `ensemble` out."
             )
+
+    @property
+    def n_finalists(self) -> int:
+        """Trials that are repeated with other seeds; 1: none."""
+        return (self.finalists or FINALISTS) if self.then_train else 1
 
 
 def _require_count(name: str, value: Any, least: int) -> None:

@@ -75,6 +75,7 @@ def train_run(
     device: torch.device,
     graph: AnyGraph | None = None,
     initial: Mapping[str, Tensor] | None = None,
+    state: Checkpoint | None = None,
     resume: bool = False,
     observer: Observer | None = None,
 ) -> Result:
@@ -90,6 +91,7 @@ def train_run(
         graph: The data of the experiment, if it is read already.
         initial: Parameters by name that the network starts from, instead of a random draw. Who
             goes on gives them again. The best epoch is one that was trained.
+        state: How far the very same training came elsewhere, to begin there.
         resume: Go on with a run, perhaps for more epochs; a finished one just gives its result.
         observer: Is told of each step and epoch.
     """
@@ -108,10 +110,35 @@ def train_run(
             prepared.training.begin_from(initial)
         if opened.is_resumed:
             take_up(opened, prepared)
+        if state is not None and prepared.training.progress.n_epochs == 0:
+            prepared.training.resume(state.tensors, Progress.from_dict(state.metadata))
+            for report in prepared.training.progress.reports:
+                opened.journal.append("epoch", **asdict(report))
         checkpointer = Checkpointer(opened, prepared.training, observer or SilentObserver())
         with advising_on_memory(experiment.settings), checkpointer.saving_at_a_stop():
             prepared.training.run(checkpointer)
             return finish(opened, prepared, device)
+
+
+def store_run(
+    experiment: Experiment,
+    out: Path,
+    parameters: Mapping[str, Tensor],
+    *,
+    device: torch.device,
+    graph: AnyGraph,
+    epochs: int,
+) -> Result:
+    """Make a finished run of parameters that came about otherwise, and return its result."""
+    run = find_run(out, experiment, device, resume=True)
+    if run is not None and run.is_finished:
+        return run.read_result()
+    prepared = prepare(experiment, graph, device)
+    with writing(run, out, experiment, graph, facts_of(graph, prepared.paths), device) as opened:
+        opened.journal.append("stored", epochs=epochs)  # nothing is trained here
+        prepared.training.begin_from(parameters)
+        prepared.training.progress = Progress(n_epochs=epochs, is_over=True, best_epoch=epochs)
+        return finish(opened, prepared, device)
 
 
 def spell_out(experiment: Experiment) -> Experiment:

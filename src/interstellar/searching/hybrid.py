@@ -17,7 +17,8 @@ from interstellar.architecture.search_space import N_CHOICES, N_MACRO, Point, Se
 from interstellar.errors import SettingsError
 from interstellar.randomness import spawn
 from interstellar.searching.natural_gradient import mode, sample, uniform, update
-from interstellar.searching.trial import Proposal, SupernetRound, TrialResult
+from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.trial import Proposal, TrialResult
 
 
 @dataclass(slots=True)

@@ -1,47 +1,55 @@
 """The judge: trains what was proposed, on one device, and says what came of it."""
 
 import gc
+import math
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 
-from interstellar.architecture.architecture import Architecture
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.engine.engine import OnProgress, Plain, Workbench, ignore
-from interstellar.errors import SettingsError, TrainingError
+from interstellar.errors import DataError, InterstellarError, SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
+from interstellar.paths.walk_settings import WalkSettings
 from interstellar.randomness import spawn
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import SharedScore
-from interstellar.runs.training_run import load_data
+from interstellar.runs.training_run import checkpoint_of, load_data
 from interstellar.searching.supernet import Reading, Supernet, run_relaxed, run_shared_round
-from interstellar.searching.trial import Proposal, Stop, SupernetRound, TrialResult
-from interstellar.searching.trials import should_prune
+from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.trial import Proposal, Stop, TrialResult
 from interstellar.tasks.splits import Split, require_validation
-from interstellar.tasks.task import Task, build_network, network_size, task_for
-from interstellar.training.group_training import can_train_together, train_together
-from interstellar.training.loop import EarlyStopping, Progress, SilentObserver, Training
+from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.training.checkpoints import Checkpoint, load_checkpoint, write_checkpoint
+from interstellar.training.loop import EpochReport, Progress, Training
 from interstellar.training.ready_step import uses_mixed_precision
-from interstellar.training.settings import Metric, TrainingSettings
+from interstellar.training.settings import Metric, replace_settings
 
+TRIALS = "trials"
+"""The folder, within that of a search, where its trials leave off."""
 SUPERNET_SHARE = 0.8
 """Of the time that is left, at most so much is a supernet's: its winner is to be trained yet."""
+
+
+PROGRESS_SECONDS = 0.5
+"""Between two reports of how far a trial is, at least."""
 
 
 def build_workbench(told: Plain, device: str) -> Workbench:
     """Return the workbench of a worker, told the folder of a search that has begun."""
     run = RunFolder.open(Path(told["run"]))
-    return Judge(read_experiment(run.experiment_file), find_device(device), load_graph(run)).do
+    experiment, graph = read_experiment(run.experiment_file), load_graph(run)
+    return Judge(experiment, find_device(device), graph, checkpoints=run.path / TRIALS).do
 
 
 @final
@@ -49,9 +57,17 @@ class Judge:
     """Holds a data set and its paths, and judges one proposal after the other on them."""
 
     def __init__(
-        self, experiment: Experiment, device: torch.device, graph: AnyGraph | None = None
+        self,
+        experiment: Experiment,
+        device: torch.device,
+        graph: AnyGraph | None = None,
+        *,
+        checkpoints: Path | None = None,
     ) -> None:
-        """Sample the paths; the graph is read from the experiment's source where none is given."""
+        """Sample the paths; the graph is read from the experiment's source where none is given.
+
+        Trials that stop before their end go on from the folder `checkpoints`, if there is one.
+        """
         assert experiment.plan is not None, "it is the experiment of a search"
         self.task: Task = task_for(graph or load_data(experiment))
         refuse_unsuitable(experiment, self.task, device)
@@ -59,29 +75,15 @@ class Judge:
         self.seed = experiment.seed
         self.settings = experiment.settings
         self.device = device
-        self.paths: PathTable = sample_paths(
-            WalkGraph.of(self.task.graph), self.settings.walk, seed=self.seed, device=device
-        )
+        self.paths: PathTable = self._sample_paths(self.settings.walk, self.seed)
+        self._checkpoints = checkpoints
         self._shared_score = experiment.plan.shared_score
         self._path_tensor = torch.from_numpy(self.paths.array).to(device)
 
-    def do(self, works: Sequence[Plain], on_progress: OnProgress = ignore) -> list[Plain]:
-        """Do proposals as plain values, each with `seconds_left`; together where that is quicker.
-
-        A proposal of several that come one after another finds the time spent by those before.
-        """
-        started = time.perf_counter()
-        limits: list[float | None] = [work.get("seconds_left") for work in works]
-        proposals = [Proposal.from_plain(work) for work in works]
-        results: dict[int, TrialResult] = {}  # of those trained together, if there was room
-        grouped = [p for p in proposals if p.architecture is not None and not p.changes]
-        if len(grouped) > 1 and self.can_train_together():
-            results = self._judge_together(grouped, limits[proposals.index(grouped[0])])
-        for proposal, limit in zip(proposals, limits, strict=True):
-            if proposal.number not in results:
-                left = None if limit is None else limit - _since(started)
-                results[proposal.number] = self.judge(proposal, left, on_progress)
-        return [results[proposal.number].as_plain() for proposal in proposals]
+    def do(self, work: Plain, on_progress: OnProgress = ignore) -> Plain:
+        """Do a proposal as plain values, with `seconds_left`, and return its result likewise."""
+        result = self.judge(Proposal.from_plain(work), work.get("seconds_left"), on_progress)
+        return result.as_plain()
 
     def judge(
         self,
@@ -91,47 +93,78 @@ class Judge:
     ) -> TrialResult:
         """Train what is proposed and return what came of it; memory is given back.
 
-        After each epoch of a trial, `on_progress` is told how many it has had, and has at most.
+        Meanwhile `on_progress` is told how many epochs a trial has had, and has at most.
         """
         try:
             if proposal.supernet is None:
-                return self._train(proposal, seconds_left, on_progress)
+                return self._train(proposal, _Watch(proposal.number, seconds_left, on_progress))
             return self._train_supernet(proposal, proposal.supernet, seconds_left)
         finally:
             self._give_memory_back()
 
-    def can_train_together(self) -> bool:
-        """Return whether several trials gain from one batched program."""
-        size = network_size(self.task, self.settings.dim)
-        return can_train_together(self.settings, self.task.form, size)
-
-    def _train(
-        self, proposal: Proposal, seconds_left: float | None, on_progress: OnProgress
-    ) -> TrialResult:
-        """Train from scratch, and stop where it can no longer win or is out of time."""
-        assert proposal.architecture is not None
-        started = time.perf_counter()
-        changes: dict[str, Any] = dict(proposal.changes)
-        progress, stopped, failure = Progress(), None, None
+    def _train(self, proposal: Proposal, watch: "_Watch") -> TrialResult:
+        """Train until the next rung or the end, unless the time is over before."""
+        started, seconds_before = time.perf_counter(), 0.0
+        stopped, failure, progress = None, None, Progress()
         try:
-            settings = replace(self.settings, **changes)
-            network = self._network(proposal.architecture, settings)
-            training = Training(
-                network, self._path_tensor, settings, seed=self.seed, measure=self._measure
-            )
-            while not training.progress.is_over and stopped is None:
-                training.run_epoch(SilentObserver())
+            training = self._begin(proposal)
+            progress, seconds_before = training.progress, training.progress.seconds
+            while not (progress.is_over or stopped or progress.n_epochs == proposal.epochs):
+                stopped = watch.run_epoch(training)
                 progress = training.progress
-                on_progress(proposal.number, progress.n_epochs, settings.max_epochs)
-                if seconds_left is not None and _since(started) > seconds_left:
-                    stopped = Stop.TIME
-                elif should_prune(_curve(progress, settings.metric), proposal.prune_below):
-                    stopped = Stop.PRUNED
-            if progress.is_over:  # a trial at its end was not stopped, however bad or late it is
+            if progress.is_over:  # a trial at its end was not stopped, however late it is
                 stopped = None
+            elif progress.n_epochs == proposal.epochs:
+                stopped = Stop.RUNG
+            self._leave_off(proposal, training)
         except Exception as error:
             failure = _reason(error)
-        return _result_of(progress, self.settings.metric, stopped, failure, _since(started))
+        seconds = round(seconds_before + _since(started), 3)
+        return _result_of(progress, self.settings.metric, stopped, failure, seconds)
+
+    def _begin(self, proposal: Proposal) -> Training:
+        """Return a trial where it left off, or from the start."""
+        assert proposal.architecture is not None
+        settings = replace_settings(self.settings, proposal.changes)
+        network = build_network(
+            self.task, proposal.architecture, dim=settings.dim, dropout=settings.dropout
+        )
+        paths, seed = self._path_tensor, self.seed if proposal.seed is None else proposal.seed
+        if (seed, settings.walk) != (self.seed, self.settings.walk):
+            paths = torch.from_numpy(self._sample_paths(settings.walk, seed).array).to(self.device)
+        training = Training(network, paths, settings, seed=seed, measure=self._measure)
+        checkpoint = self._find_checkpoint(proposal)
+        if checkpoint is not None:
+            training.resume(checkpoint.tensors, Progress.from_dict(checkpoint.metadata))
+        return training
+
+    def _find_checkpoint(self, proposal: Proposal) -> Checkpoint | None:
+        """Return where a trial left off, if that is whole and not further than it is to go.
+
+        The latter is so where a search was killed after the checkpoint and before the journal.
+        """
+        if self._checkpoints is None:
+            return None
+        try:
+            found = load_checkpoint(checkpoint_file(self._checkpoints, proposal.number))
+        except DataError:
+            return None
+        is_of_it = found.metadata.get("trial") == _text_of(proposal)
+        is_too_far = found.epoch > (proposal.epochs or self.settings.max_epochs)
+        return without_trial(found) if is_of_it and not is_too_far else None
+
+    def _leave_off(self, proposal: Proposal, training: Training) -> None:
+        """Write down where a trial stands; it is just trained again where there is no room."""
+        if self._checkpoints is None or training.progress.n_epochs == 0:
+            return
+        state = checkpoint_of(training)
+        state = replace(state, metadata={**state.metadata, "trial": _text_of(proposal)})
+        with suppress(OSError, InterstellarError):
+            self._checkpoints.mkdir(exist_ok=True)
+            write_checkpoint(checkpoint_file(self._checkpoints, proposal.number), state)
+
+    def _sample_paths(self, walk: WalkSettings, seed: int) -> PathTable:
+        return sample_paths(WalkGraph.of(self.task.graph), walk, seed=seed, device=self.device)
 
     def _train_supernet(
         self, proposal: Proposal, asked: SupernetRound, seconds_left: float | None
@@ -170,56 +203,6 @@ class Judge:
             reading=Reading.GRADIENT if asked.controller is None else reading,
         )
 
-    def _judge_together(
-        self, proposals: Sequence[Proposal], seconds_left: float | None
-    ) -> dict[int, TrialResult]:
-        started = time.perf_counter()
-        reasons: dict[int, Stop] = {}
-
-        def should_stop(k: int, curve: list[float]) -> bool:
-            if _has_lost_patience(curve, self.settings.patience):
-                return True  # it has come to its end by itself
-            if seconds_left is not None and _since(started) > seconds_left:
-                reasons[k] = Stop.TIME
-            elif should_prune(curve, proposals[k].prune_below):
-                reasons[k] = Stop.PRUNED
-            return k in reasons
-
-        try:
-            members = train_together(
-                [p.architecture for p in proposals if p.architecture is not None],
-                self._path_tensor,
-                self.settings,
-                build=lambda architecture: self._network(architecture, self.settings),
-                seed=self.seed,
-                measure=self._measure,
-                should_stop=should_stop,
-            )
-        except (RuntimeError, MemoryError) as error:
-            if is_out_of_memory(error):
-                return {}
-            raise
-        finally:
-            self._give_memory_back()
-        seconds = round(_since(started) / len(proposals), 3)
-        results = {}
-        for k, (proposal, member) in enumerate(zip(proposals, members, strict=True)):
-            is_cut = member.failure is None and member.n_epochs < self.settings.max_epochs
-            results[proposal.number] = TrialResult(
-                score=member.score,
-                valid=member.valid,
-                curve=member.curve,
-                best_epoch=member.best_epoch,
-                epochs=member.n_epochs,
-                stopped=reasons.get(k) if is_cut else None,
-                failure=member.failure,
-                seconds=seconds,
-            )
-        return results
-
-    def _network(self, architecture: Architecture, settings: TrainingSettings) -> PathNetwork:
-        return build_network(self.task, architecture, dim=settings.dim, dropout=settings.dropout)
-
     def _measure(self, network: PathNetwork) -> dict[str, float]:
         return self.task.measure(network, Split.VALID).as_dict()
 
@@ -245,6 +228,59 @@ def refuse_unsuitable(experiment: Experiment, task: Task, device: torch.device) 
             "shared_score is mrr, but the metric of an alignment does not see the architecture: "
             "entities are compared by their embeddings alone. Leave it out, for the loss."
         )
+
+
+@final
+class _Watch:
+    """Says how far a trial is, and stops it when the time is over, also within an epoch."""
+
+    def __init__(self, number: int, seconds_left: float | None, on_progress: OnProgress) -> None:
+        self._number = number
+        self._end = math.inf if seconds_left is None else time.perf_counter() + seconds_left
+        self._on_progress = on_progress
+        self._told_at = -math.inf
+        self._epochs = (0, 1)
+
+    def run_epoch(self, training: Training) -> Stop | None:
+        """Train one epoch; where the time is over before its end, it does not count."""
+        self._epochs = (training.progress.n_epochs, training.settings.max_epochs)
+        try:
+            training.run_epoch(self)
+        except TimeoutError:
+            return Stop.TIME
+        self._tell(1.0)
+        return Stop.TIME if time.perf_counter() > self._end else None
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        now = time.perf_counter()
+        if now > self._end:
+            raise TimeoutError
+        if now - self._told_at >= PROGRESS_SECONDS:
+            self._tell(n_done / n_steps)
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        pass
+
+    def _tell(self, share: float) -> None:
+        n_done, n_epochs = self._epochs
+        self._told_at = time.perf_counter()
+        self._on_progress(self._number, round(n_done + share, 2), n_epochs)
+
+
+def checkpoint_file(folder: Path, number: int) -> Path:
+    """Return where the trial of a number leaves off."""
+    return folder / f"{number}.safetensors"
+
+
+def without_trial(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a trial's checkpoint as that of any training."""
+    progress = {name: v for name, v in checkpoint.metadata.items() if name != "trial"}
+    return replace(checkpoint, metadata=progress)
+
+
+def _text_of(proposal: Proposal) -> str:
+    """Return what the checkpoint of a trial is recognised by."""
+    return repr({**proposal.as_plain(), "epochs": None})
 
 
 @final
@@ -282,13 +318,6 @@ def _result_of(
         failure=failure,
         seconds=seconds,
     )
-
-
-def _has_lost_patience(curve: Sequence[float], patience: int) -> bool:
-    stopping = EarlyStopping(patience)
-    for k, score in enumerate(curve):
-        stopping.observe(k, score)
-    return stopping.is_over
 
 
 def _reason(error: Exception) -> str:

@@ -1,120 +1,137 @@
-"""What follows a search: the best of it are tuned, and trained with the final settings.
+"""What follows a search: its winner as a trained network, in a run of its own.
 
-The top trials of a search often differ by less than the noise, and a search trains with small
-settings. So several finalists can be retrained; the best of them on the validation split wins.
-Every stage goes on where it was stopped, and trains on the graph that the search keeps.
+Where the winner's trial was trained to its end, its state is taken over and nothing is trained
+again.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import code_text, read_architecture, to_formula
-from interstellar.errors import SettingsError
+from interstellar.data.graph import AnyGraph
+from interstellar.errors import DataError, SettingsError
+from interstellar.model.joined_network import join
+from interstellar.model.path_network import PathNetwork
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.run import Result
-from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
-from interstellar.runs.training_run import train_run
-from interstellar.searching.search_loop import OnChange
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.runs.training_run import store_run, train_run
+from interstellar.searching.finalists import list_finalists
+from interstellar.searching.judge import TRIALS, checkpoint_file, without_trial
+from interstellar.searching.search_journal import trials_of, winner_of
+from interstellar.searching.search_run import Workers
 from interstellar.searching.trial import Trial
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import build_network, task_for
+from interstellar.training.checkpoints import Checkpoint, load_checkpoint
 from interstellar.training.loop import Observer
-from interstellar.training.settings import Metric, TrainingSettings
+from interstellar.training.settings import TrainingSettings, replace_settings
 
-TUNING, FINAL, FINALISTS = "tuning", "final", "finalists"
-"""Folders of the later stages, within that of the search."""
+FINAL = "final"
+"""Folder of the trained winner, within that of the search."""
 
 
-def tune_winner(
+def train_winner(
     search: Experiment,
-    code: str,
-    settings: TrainingSettings,
     out: Path,
     *,
-    n_trials: int,
+    settings: TrainingSettings | None = None,
     workers: Workers,
-    on_change: OnChange | None = None,
-) -> Result:
-    """Tune the final settings for what a search found."""
-    assert search.plan is not None
-    plan = SearchPlan(strategy=StrategyName.TUNE, prune=search.plan.prune)
-    refuse_earlier_winner(out / TUNING, code)
-    return search_run(
-        replace(search, architecture=code, settings=settings, plan=plan),
-        out / TUNING,
-        budget=Budget(trials=n_trials),
-        workers=workers,
-        graph=load_graph(RunFolder.open(out)),
-        resume=True,
-        on_change=on_change,
-    )
-
-
-def retrain(
-    search: Experiment,
-    code: str,
-    settings: TrainingSettings,
-    out: Path,
-    *,
-    folder: str = FINAL,
-    workers: Workers,
+    is_over: bool = False,
+    ensemble: bool = False,
     observer: Observer | None = None,
 ) -> Result:
-    """Train what a search found, with the final settings, in a folder within the search's."""
-    (out / folder).parent.mkdir(exist_ok=True)
-    refuse_earlier_winner(out / folder, code)
+    """Return the winner of a search as a trained run; of several seeds the best on validation.
+
+    With `settings` of its own it is trained with those instead of its trial's. Where the time
+    `is_over`, it has the epochs that its trial has had. An `ensemble` of its seeds is taken where
+    that is better on validation.
+    """
+    run = RunFolder.open(out)
+    winner = best_run(run) if settings is None else winner_of(run)
+    graph = load_graph(run)
+    own = tuned_settings(search.settings, winner)
+    if is_over and not winner.result.is_complete:
+        own = replace(own, max_epochs=max(1, winner.result.epochs))
+    experiment = replace(
+        search,
+        architecture=code_text(winner.architecture),
+        settings=settings or own,
+        seed=search.seed if winner.seed is None else winner.seed,
+        plan=None,
+    )
+    joined = join_seeds(run, experiment, graph) if ensemble else None
+    if joined is not None:
+        experiment = replace(experiment, settings=replace(own, dim=joined.size.dim))
+    refuse_earlier_winner(out / FINAL, experiment)
+    if joined is not None:
+        parameters = {name: p.detach() for name, p in joined.named_parameters()}
+        epochs, device = winner.result.best_epoch, workers.device
+        return store_run(
+            experiment, out / FINAL, parameters, device=device, graph=graph, epochs=epochs
+        )
     return train_run(
-        replace(search, architecture=code, settings=settings, plan=None),
-        out / folder,
+        experiment,
+        out / FINAL,
         device=workers.device,
-        graph=load_graph(RunFolder.open(out)),
+        graph=graph,
+        state=None if settings is not None else read_state(out / TRIALS, winner),
         resume=True,
         observer=observer,
     )
 
 
-def refuse_earlier_winner(folder: Path, code: str) -> None:
-    """Raise where a stage was begun with what was best before the search went on."""
+def join_seeds(run: RunFolder, experiment: Experiment, graph: AnyGraph) -> PathNetwork | None:
+    """Return the winner's networks of all seeds as one; None: it is no better than the best."""
+    task, architecture = task_for(graph), read_architecture(experiment.architecture)
+    settings, networks = experiment.settings, []
+    finalist = next(iter(list_finalists(trials_of(run))), None)
+    for trial in () if finalist is None else finalist.runs.values():
+        state = read_state(run.path / TRIALS, trial)
+        if state is not None:
+            network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
+            for name, parameter in network.named_parameters():
+                parameter.data.copy_(state.tensors[f"best.{name}"])
+            networks.append(network)
+    if len(networks) < 2:
+        return None
+    joined = join(architecture, networks)
+    scores = [task.measure(one, Split.VALID).as_dict()[settings.metric] for one in networks]
+    score = task.measure(joined, Split.VALID).as_dict()[settings.metric]
+    return joined if score > max(scores) else None
+
+
+def best_run(run: RunFolder) -> Trial:
+    """Return the winner of a search, of its repetitions the one that is best on validation."""
+    finalists = list_finalists(trials_of(run))
+    return finalists[0].best_run if finalists else winner_of(run)
+
+
+def read_state(folder: Path, trial: Trial) -> Checkpoint | None:
+    """Return where a trial left off; None: that is not known any more."""
+    try:
+        return without_trial(load_checkpoint(checkpoint_file(folder, trial.number)))
+    except DataError:
+        return None
+
+
+def refuse_earlier_winner(folder: Path, now: Experiment) -> None:
+    """Raise where the winner was another when its training was begun."""
     if not folder.exists():
         return
-    before = read_architecture(read_experiment(RunFolder.open(folder).experiment_file).architecture)
-    now = read_architecture(code)
-    if before != now:
-        raise SettingsError(
-            f"{folder} is of {to_formula(canonical_form(before))}, which was the best when it was "
-            f"begun, and now that is {to_formula(canonical_form(now))}. Move that folder away, and "
-            "resume."
-        )
+    before = read_experiment(RunFolder.open(folder).experiment_file)
+    architectures = [read_architecture(e.architecture) for e in (before, now)]
+    if architectures[0] == architectures[1] and before.settings == now.settings:
+        return
+    formulas = [to_formula(canonical_form(architecture)) for architecture in architectures]
+    raise SettingsError(
+        f"{folder} is of {formulas[0]}, which was the best when it was begun, and now that is "
+        f"{formulas[1]}, or its settings have changed. Move that folder away, and resume."
+    )
 
 
 def tuned_settings(settings: TrainingSettings, tuned: Trial) -> TrainingSettings:
-    """Return settings with the changes that a tuning found best."""
-    changes: dict[str, Any] = dict(tuned.settings)
-    return replace(settings, **changes)
-
-
-def finalist_folder(trial: Trial) -> str:
-    """Return where a finalist is trained, within the search; the same whoever else is in."""
-    return f"{FINALISTS}/{code_text(trial.network).strip('[]').replace(',', '-')}"
-
-
-def find_winner(results: Sequence[Result], metric: Metric) -> int:
-    """Return which of the retrained is best on the validation split; of equals the first."""
-    scores = [result["metrics"]["valid"][metric] for result in results]
-    return scores.index(max(scores))
-
-
-def note_retrained(out: Path, finalists: Sequence[Result], final: Result | None) -> Result:
-    """Say in the result of a search what its finalists and its winner came to."""
-    run = RunFolder.open(out)
-    kept = ("architecture", "metrics", "best_epoch", "epochs", "seconds")
-    found: Result = {"finalists": [{key: one[key] for key in kept} for one in finalists]}
-    if final is not None:
-        found["final"] = {key: final[key] for key in kept}
-    with run.writing():
-        run.write_result(run.read_result() | found)
-    return run.read_result()
+    """Return settings with the changes that a search or a tuning found best."""
+    return replace_settings(settings, tuned.settings)

@@ -4,14 +4,17 @@
 | --- | --- |
 | `budget` | trials and seconds that may be spent, each time it begins or goes on |
 | `known` | trials of other searches that need not be repeated |
-| `proposed` | the proposal |
-| `ended` | its number and its result |
-| `unfinished` | the number of a trial that was stopped because the time was over |
+| `proposed` | the proposal; below 0 are numbers of repetitions of trials with other seeds |
+| `promoted` | the proposal, with the epochs it is to have now |
+| `ended` | the number, and the result: final, or at a rung |
+| `unfinished` | the number of a trial that ran out of time, and its result until then |
+| `finalists` | the numbers of the trials that are repeated with other seeds, and their epochs |
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +24,7 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
 from interstellar.runs.search_plan import Budget
+from interstellar.searching.finalists import find_winner
 from interstellar.searching.trial import (
     ALTERED,
     Proposal,
@@ -45,9 +49,9 @@ def trials_of(run: RunFolder) -> Trials:
     return Trials(list_trials(run.read_events(), run.journal_file, tuned))
 
 
-def best_trial(run: RunFolder) -> Trial:
-    """Return the best trial of a search or a tuning, finished or not."""
-    best = trials_of(run).best
+def winner_of(run: RunFolder) -> Trial:
+    """Return what a search or a tuning, finished or not, found best."""
+    best = find_winner(trials_of(run))
     if best is None:
         raise SettingsError(
             f"{run.path} has no trial with a score yet. Resume the search, with more time."
@@ -61,7 +65,7 @@ def read_written(text: str) -> str:
         return text
     run = RunFolder.open(Path(text))
     experiment = read_experiment(run.experiment_file)
-    return experiment.architecture if experiment.plan is None else str(best_trial(run).code)
+    return experiment.architecture if experiment.plan is None else str(winner_of(run).code)
 
 
 def tuned_architecture(experiment: Experiment) -> Architecture | None:
@@ -84,35 +88,75 @@ def list_trials(
     events: Iterable[Event], journal: Path, tuned: Architecture | None = None
 ) -> Iterator[Trial]:
     """Yield every trial in the journal of a search or a tuning, in the order of their ends."""
-    for proposal, result in read_proposals(events, journal, tuned):
-        if proposal.architecture is not None and result is not None:
+    for moment, proposal, result in read_moments(events, journal, tuned):
+        is_scored = moment is Moment.ENDED or (result is not None and result.score is not None)
+        if proposal.architecture is not None and result is not None and is_scored:
             yield Trial.of(proposal, result)
 
 
-def read_proposals(
+class Moment(StrEnum):
+    """What can happen to a proposal."""
+
+    BEGUN = "begun"
+    LEFT = "left"
+    """Time was over: it is still under way for who resumes."""
+    ENDED = "ended"
+
+
+_MOMENTS = {
+    "proposed": Moment.BEGUN,
+    "promoted": Moment.BEGUN,
+    "unfinished": Moment.LEFT,
+    "ended": Moment.ENDED,
+}
+
+
+def read_moments(
     events: Iterable[Event], journal: Path, tuned: Architecture | None
-) -> Iterator[tuple[Proposal, TrialResult | None]]:
-    """Yield each proposal of a journal when it is made, without a result, and when it ends."""
+) -> Iterator[tuple[Moment, Proposal, TrialResult | None]]:
+    """Yield what happened to each proposal of a journal, with its result where it had one."""
     under_way: dict[int, Proposal] = {}
     for event in events:
-        result, number = None, event.get("number")
+        moment, number, result = _MOMENTS.get(event["event"]), event.get("number"), None
+        if moment is None:
+            continue
         with refusing_altered(event, journal):
             if not is_number(event.get("elapsed", 0.0)):
                 raise ValueError
-            if event["event"] == "proposed":
-                proposal = Proposal.from_plain(event, tuned)
-                under_way[proposal.number] = proposal
-            elif event["event"] != "ended":
-                continue
-            elif number in under_way:
-                proposal = under_way.pop(number)
-                result = read_result(event, proposal)
-            else:
+            if moment is Moment.BEGUN:
+                under_way[event["number"]] = Proposal.from_plain(event, tuned)
+            elif number not in under_way:
                 raise DataError(
-                    f"{journal}: proposal {number} ended, but it is not under way there. "
-                    "The journal was altered. Take it from a copy, or begin a new search."
+                    f"{journal}: proposal {number} {event['event']}, but it is not under way "
+                    "there. The journal was altered. Take it from a copy, or begin a new search."
                 )
-        yield proposal, result
+            assert isinstance(number, int)
+            proposal = under_way[number]
+            if moment is Moment.ENDED or "score" in event:
+                result = read_result(event, proposal)
+            if moment is Moment.ENDED:
+                del under_way[number]
+        yield moment, proposal, result
+
+
+def chosen_finalists(
+    events: Iterable[Event], journal: Path, trials: Container[int]
+) -> tuple[list[int], int] | None:
+    """Return the finalists of a search and the epochs they are to have; None: it has none yet.
+
+    With another budget than it had, it goes on too. They must be among its `trials`.
+    """
+    chosen, budget = None, None
+    for event in events:
+        if event["event"] == "budget":
+            given = event.get("trials"), event.get("seconds")
+            chosen, budget = chosen if given == budget else None, given
+        elif event["event"] == "finalists":
+            with refusing_altered(event, journal):
+                chosen = list(event["numbers"]), int(event["epochs"])
+                if not all(number in trials for number in chosen[0]):
+                    raise ValueError
+    return chosen
 
 
 def read_known(event: Event, journal: Path) -> list[Trial]:

@@ -9,8 +9,9 @@ from typing import Any, assert_never
 import torch
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.canonical_form import canonical_form, first_of_each, one_step_form
 from interstellar.architecture.notation import (
+    code_text,
     from_code_text,
     read_architecture,
     to_code,
@@ -23,11 +24,13 @@ from interstellar.errors import SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
 from interstellar.records.toml_tables import toml_text
 from interstellar.runs.experiment import Experiment, read_experiment, settings_tables
+from interstellar.runs.kept_graph import graph_sha256
 from interstellar.runs.run import (
     OpenRun,
     Result,
     facts_of,
     find_run,
+    find_start,
     first_difference,
     name_device,
     refuse_other_data,
@@ -35,16 +38,30 @@ from interstellar.runs.run import (
 )
 from interstellar.runs.search_plan import SUPERNET_EPOCHS, Budget, SearchPlan, StrategyName
 from interstellar.searching.bayes import BayesSearch, Tuning
+from interstellar.searching.finalists import (
+    choose_finalists,
+    find_gain,
+    find_winner,
+    list_baselines,
+    list_finalists,
+)
 from interstellar.searching.hybrid import HybridSearch
-from interstellar.searching.judge import Judge, build_workbench
+from interstellar.searching.judge import TRIALS, Judge, build_workbench
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
+from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import read_known, trials_of, tuned_architecture
 from interstellar.searching.search_loop import OnChange, SearchLoop
-from interstellar.searching.strategy import KnownFirst, SearchStrategy
+from interstellar.searching.settings_space import PATH_LENGTH, PATH_LENGTHS, searched_settings
+from interstellar.searching.strategy import FirstRung, KnownFirst, OneOfEach, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
-from interstellar.searching.trial import Trial
+from interstellar.searching.surrogate import SurrogateSearch
+from interstellar.searching.time_plan import SEARCH_SHARE
+from interstellar.searching.trial import Changes, Trial, TrialKey
 from interstellar.searching.trials import Trials, known_trials
+
+N_ELSEWHERE = 3
+"""Networks of a search on another graph that are tried first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +87,8 @@ def search_run(
     graph: AnyGraph | None = None,
     resume: bool = False,
     reuse: Sequence[Path] = (),
+    n_finalists: int = 1,
+    started: float | None = None,
     on_change: OnChange | None = None,
 ) -> Result:
     """Search in a run folder and return the result.
@@ -77,16 +96,17 @@ def search_run(
     `out` does not exist yet, or is with `resume` the folder of the same search, which has spent
     some of the budget before. Trials of the searches `reuse` on the same data with the same
     settings are not repeated; who resumes need not say them again. The graph is read from the
-    experiment's source where none is given.
+    experiment's source where none is given. With more than one finalist, those are trained to
+    their end with several seeds in the last part of the time. Time counts from `started`, as
+    `time.monotonic` has it, or else from now.
     """
     plan = experiment.plan
     assert plan is not None, "it is the experiment of a search"
     run = find_run(out, experiment, workers.device, resume=resume)
     strategy = build_strategy(experiment)
-    judge = Judge(experiment, workers.device, graph)
-    refuse_unused_together(plan, judge, workers)
+    judge = Judge(experiment, workers.device, graph, checkpoints=out / TRIALS)
     facts = facts_of(judge.task.graph, judge.paths)
-    reused: dict[Architecture, Trial] = {}
+    reused: dict[TrialKey, Trial] = {}
     for path in reuse:
         trials = read_trials(path, experiment, facts, workers.device)
         reused |= known_trials(trials, source=str(path))
@@ -96,46 +116,50 @@ def search_run(
             strategy,
             opened.journal,
             budget,
-            prune=plan.prune,
+            rungs=Rungs.of(experiment.settings, prune=plan.prune),
             known=note_known(opened, reused),
             tuned=tuned_architecture(experiment),
+            checkpoints=out / TRIALS,
+            started=started,
             on_change=on_change,
         )
-        engine: Engine = ThisProcess(judge.do, plan.together or 1)
+        engine: Engine = ThisProcess(judge.do)
         if workers.n > 1:
             told = {"run": str(opened.folder.path)}
             engine = LocalProcesses(build_workbench, told, workers.devices(), budget.trials)
         with closing(engine):
-            loop.run(engine)
+            loop.run(engine, share=SEARCH_SHARE if n_finalists > 1 else 1.0)
+            if n_finalists > 1:
+                finalists = choose_finalists(loop.trials, n_finalists)
+                loop.finish(engine, finalists, other_seeds(experiment.seed, budget))
         return finish(opened, experiment, loop, strategy)
 
 
-def refuse_unused_together(plan: SearchPlan, judge: Judge, workers: Workers) -> None:
-    """Raise where trials are to be trained together that cannot be."""
-    if plan.together is None or plan.together == 1:
-        return
-    if workers.n > 1:
-        raise SettingsError(
-            f"{plan.together} trials were to be trained together and by {workers.n} workers, but "
-            "one program of several trials runs in one process. Give `together` or `workers`."
-        )
-    if not judge.can_train_together():
-        raise SettingsError(
-            f"{plan.together} trials were to be trained together, but only small link prediction "
-            "with the full softmax can be. Leave `together` out."
-        )
+def other_seeds(seed: int, budget: Budget) -> list[int]:
+    """Return the seeds with which finalists are repeated, as far as there is time."""
+    return [seed + 1] if budget.seconds is None else [seed + 1, seed + 2]
 
 
 def build_strategy(experiment: Experiment) -> SearchStrategy:
     """Return the strategy of a search, with nothing learnt."""
     assert experiment.plan is not None
     strategy, known = _build_named(experiment, experiment.plan), experiment.plan.known
-    return KnownFirst(known, strategy) if known else strategy
+    if experiment.plan.strategy is not StrategyName.SURROGATE:
+        strategy = FirstRung(strategy)
+    changes: dict[Architecture, Changes] = {}
+    if experiment.settings.walk.length == 1:
+        differing = first_of_each(known, one_step_form)
+        strategy = OneOfEach(differing, strategy)
+        changes = {a: {PATH_LENGTH: max(PATH_LENGTHS)} for a in known if a not in differing}
+    return KnownFirst(known, strategy, changes) if known else strategy
 
 
 def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
     space, seed = plan.space, experiment.seed
     match plan.strategy:
+        case StrategyName.SURROGATE:
+            searched = searched_settings(experiment.settings, kept=plan.keep)
+            return SurrogateSearch(space, seed, settings=() if plan.architecture_only else searched)
         case StrategyName.HYBRID:
             k_1, k_2 = plan.macro_updates or 1, plan.micro_epochs or 0
             return HybridSearch(space, seed, n_macro_updates=k_1, n_micro_epochs=k_2)
@@ -157,14 +181,14 @@ def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
             assert_never(plan.strategy)
 
 
-def note_known(opened: OpenRun, reused: Mapping[Architecture, Trial]) -> dict[Architecture, Trial]:
+def note_known(opened: OpenRun, reused: Mapping[TrialKey, Trial]) -> dict[TrialKey, Trial]:
     """Return the trials that need not be repeated; the journal keeps them, for who resumes."""
-    known: dict[Architecture, Trial] = {}
+    known: dict[TrialKey, Trial] = {}
     for event in opened.folder.read_events():
         if event["event"] == "known":
             trials = read_known(event, opened.folder.journal_file)
-            known |= {trial.network: trial for trial in trials}
-    new = [trial for network, trial in reused.items() if network not in known]
+            known |= {trial.key: trial for trial in trials}
+    new = [trial for key, trial in reused.items() if key not in known]
     if new:
         opened.journal.append("known", trials=[trial.as_plain() for trial in new])
     return {**reused, **known}
@@ -191,25 +215,49 @@ def read_trials(
             "the same seed and settings. Leave it out of `reuse`."
         )
     refuse_other_data(run, facts)
-    return [trial for trial in trials_of(run).ended if not trial.settings]
+    return trials_of(run).ended
+
+
+def is_of_same(path: Path, experiment: Experiment, graph: AnyGraph) -> bool:
+    """Return whether a search was on the same data, under the same settings and seed."""
+    run = RunFolder.open(path)
+    other, started = read_experiment(run.experiment_file), find_start(run)
+    is_same_data = started is not None and started.get("graph_sha256") == graph_sha256(graph)
+    return is_same_data and (other.settings, other.seed) == (experiment.settings, experiment.seed)
+
+
+def winners_elsewhere(path: Path, experiment: Experiment) -> list[str]:
+    """Return the codes of the best networks of a search of the same task on another graph."""
+    run = RunFolder.open(path)
+    theirs, ours = read_experiment(run.experiment_file).settings, experiment.settings
+    if (theirs.walk.cross_bias is None) is not (ours.walk.cross_bias is None):
+        raise SettingsError(
+            f"{path} cannot be reused: it is of the other task, and what learns links need not "
+            "learn an alignment. Leave it out of `reuse`."
+        )
+    networks = dict.fromkeys(trial.network for trial in trials_of(run).ranked)
+    return [code_text(network) for network in list(networks)[:N_ELSEWHERE]]
 
 
 def finish(
     opened: OpenRun, experiment: Experiment, loop: SearchLoop, strategy: SearchStrategy
 ) -> Result:
     """Store what was found."""
-    trials, best = loop.trials, loop.trials.best
-    if best is None:
+    trials, winner = loop.trials, find_winner(loop.trials)
+    if winner is None:
         raise TrainingError(
             f"none of {len(trials.ended)} trials has a score "
             f"({next(iter(loop.failures), 'the time was over before the first had one')}). "
             "Give more time, or other settings, and resume."
         )
     assert experiment.plan is not None
-    answer = strategy.answer()
+    answer, gain = strategy.answer(), find_gain(trials)
     results = [trial.result for trial in trials.trained]
     result: Result = {
-        "best": best.describe(),
+        "best": winner.describe(),
+        "gain": None if gain is None else gain.describe(),
+        "baselines": [trial.describe() for trial in list_baselines(trials)],
+        "finalists": [finalist.describe() for finalist in list_finalists(trials)],
         "answer": None if answer is None else describe_answer(answer, trials),
         "trials": len(results),
         "distinct_trained": len({trial.network for trial in trials.trained}),
@@ -221,12 +269,12 @@ def finish(
         "strategy": str(experiment.plan.strategy),
         "seed": experiment.seed,
     }
-    return opened.finish(result, trials=result["trials"], best=best.number)
+    return opened.finish(result, trials=result["trials"], best=winner.number)
 
 
 def describe_answer(answer: Architecture, trials: Trials) -> dict[str, Any]:
     """Return what the strategy believes to be the best, with its score where it was tried."""
-    tried = trials.find(answer)
+    tried = trials.find((canonical_form(answer), frozenset(), None))
     return {
         "code": list(to_code(answer)),
         "canonical": list(to_code(canonical_form(answer))),

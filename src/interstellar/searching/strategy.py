@@ -4,16 +4,18 @@ A strategy is a function of its seed and of what it was told, in that order: a s
 killed asks and tells it again from the journal, and it is where it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, final, runtime_checkable
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.architecture.canonical_form import one_step_form
+from interstellar.searching.settings_space import PATH_LENGTH
+from interstellar.searching.trial import Changes, Proposal, TrialResult
 
 
 class SearchStrategy(Protocol):
-    """Proposes architectures and learns from the scores they earn."""
+    """Proposes architectures, perhaps with settings, and learns from the scores they earn."""
 
     def ask(self) -> Proposal | None:
         """Return what to try next; None: nothing before one of those asked for was told.
@@ -23,7 +25,7 @@ class SearchStrategy(Protocol):
         """
 
     def tell(self, number: int, result: TrialResult) -> None:
-        """Learn what came of the proposal of that number; each is told once, in any order."""
+        """Learn what came of the proposal of that number, in any order, at each of its rungs."""
 
     def answer(self) -> Architecture | None:
         """Return what it believes to be the best, tried or not; None where it has no belief."""
@@ -33,8 +35,62 @@ class SearchStrategy(Protocol):
 class LearnsFromOthers(Protocol):
     """A strategy that can make use of what it did not propose itself."""
 
-    def learn(self, architecture: Architecture, score: float | None) -> None:
-        """Learn what an architecture of its space earned; None: it failed."""
+    def learn(self, proposal: Proposal, result: TrialResult) -> None:
+        """Learn what a proposal in its space earned."""
+
+
+@final
+class FirstRung:
+    """Tells a strategy only the first result of each proposal.
+
+    For those that compare scores with each other: all are then of trials equally long.
+    """
+
+    def __init__(self, strategy: SearchStrategy) -> None:
+        self._strategy = strategy
+        self._told: set[int] = set()
+
+    def ask(self) -> Proposal | None:
+        return self._strategy.ask()
+
+    def tell(self, number: int, result: TrialResult) -> None:
+        if number not in self._told:
+            self._told.add(number)
+            self._strategy.tell(number, result)
+
+    def learn(self, proposal: Proposal, result: TrialResult) -> None:
+        if -1 - proposal.number not in self._told and isinstance(self._strategy, LearnsFromOthers):
+            self._told.add(-1 - proposal.number)
+            self._strategy.learn(proposal, result)
+
+    def answer(self) -> Architecture | None:
+        return self._strategy.answer()
+
+
+@final
+class OneOfEach:
+    """Proposes, of architectures that are alike on single triplets, always the first there."""
+
+    def __init__(self, known: Sequence[Architecture], strategy: SearchStrategy) -> None:
+        self._first = {one_step_form(architecture): architecture for architecture in known}
+        self._strategy = strategy
+
+    def ask(self) -> Proposal | None:
+        proposal = self._strategy.ask()
+        if proposal is None or proposal.architecture is None or PATH_LENGTH in proposal.changes:
+            return proposal
+        form = one_step_form(proposal.architecture)
+        return replace(proposal, architecture=self._first.setdefault(form, proposal.architecture))
+
+    def tell(self, number: int, result: TrialResult) -> None:
+        self._strategy.tell(number, result)
+
+    def learn(self, proposal: Proposal, result: TrialResult) -> None:
+        if isinstance(self._strategy, LearnsFromOthers):
+            self._strategy.learn(proposal, result)
+
+    def answer(self) -> Architecture | None:
+        return self._strategy.answer()
 
 
 @final
@@ -46,16 +102,25 @@ class KnownFirst:
     can make use of them.
     """
 
-    def __init__(self, known: Sequence[Architecture], strategy: SearchStrategy) -> None:
-        self._known = tuple(known)
+    def __init__(
+        self,
+        known: Sequence[Architecture],
+        strategy: SearchStrategy,
+        changes: Mapping[Architecture, Changes] | None = None,
+    ) -> None:
+        """Know architectures, some of which are tried with other settings than the search's."""
+        by_architecture = changes or {}
+        self._known = [
+            Proposal(number=number, architecture=a, changes=by_architecture.get(a, {}))
+            for number, a in enumerate(known)
+        ]
         self._strategy = strategy
         self._n_asked = 0
 
     def ask(self) -> Proposal | None:
         if self._n_asked < len(self._known):
-            architecture = self._known[self._n_asked]
             self._n_asked += 1
-            return Proposal(number=self._n_asked - 1, architecture=architecture)
+            return self._known[self._n_asked - 1]
         proposal = self._strategy.ask()
         if proposal is None:
             return None
@@ -65,7 +130,7 @@ class KnownFirst:
         if number >= len(self._known):
             self._strategy.tell(number - len(self._known), result)
         elif isinstance(self._strategy, LearnsFromOthers):
-            self._strategy.learn(self._known[number], result.score)
+            self._strategy.learn(self._known[number], result)
 
     def answer(self) -> Architecture | None:
         return self._strategy.answer()

@@ -36,8 +36,8 @@ from interstellar.searching.natural_gradient import ControllerState, sample, upd
 from interstellar.searching.trial import Weights
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, network_size
-from interstellar.training.adam import FlatParameters
 from interstellar.training.loop import torch_seed
+from interstellar.training.optimizers import FlatParameters
 from interstellar.training.ready_step import capture, ready_step
 from interstellar.training.settings import TrainingSettings
 

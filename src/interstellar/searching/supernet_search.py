@@ -6,7 +6,8 @@ from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.search_space import N_CHOICES, SearchSpace
 from interstellar.errors import DataError
 from interstellar.searching.natural_gradient import ControllerState, mode, uniform
-from interstellar.searching.trial import Proposal, SupernetRound, TrialResult, Weights
+from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.trial import Proposal, TrialResult, Weights
 
 
 @final

@@ -12,13 +12,14 @@ from enum import StrEnum
 from math import inf, isclose, isfinite
 from typing import Any, Self, TypeAlias
 
-from interstellar.architecture.architecture import Architecture, Macro
+from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.literature import name_of
 from interstellar.architecture.notation import code_text, from_code_text, to_code, to_formula
 from interstellar.architecture.search_space import N_CHOICES
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.searching.natural_gradient import ControllerState
+from interstellar.searching.supernet_round import Kind, SupernetRound
 from interstellar.training.settings import FORMER_NAMES
 
 Plain: TypeAlias = dict[str, Any]
@@ -27,6 +28,9 @@ Weights: TypeAlias = tuple[tuple[float, ...], ...]
 """Of each choice, the weights of its options."""
 Changes: TypeAlias = Mapping[str, float | int]
 """Fields of `TrainingSettings` with their values."""
+
+TrialKey: TypeAlias = tuple[Architecture, frozenset[tuple[str, float]], int | None]
+"""Network, settings that differ, and seed."""
 
 ALTERED = (
     KeyError,
@@ -40,14 +44,6 @@ ALTERED = (
 """What reading a proposal or result that was altered ends in."""
 
 
-class Kind(StrEnum):
-    """What is to be done, in the words of the journal."""
-
-    TRIAL = "trial"
-    SHARED = "shared weights"
-    RELAXED = "relaxed"
-
-
 _FORMER_KINDS = {"from scratch": Kind.TRIAL, "settings": Kind.TRIAL}
 
 
@@ -55,41 +51,10 @@ class Stop(StrEnum):
     """Why a trial was not trained to its end."""
 
     PRUNED = "pruned"
+    """Of version 0.1."""
+    RUNG = "rung"
+    """It waits at its rung, to be promoted or not."""
     TIME = "time"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupernetRound:
-    """A supernet to be trained, whose weights many architectures share.
-
-    With a controller, one architecture is drawn from it for each training step; after every two
-    steps the two are compared on one mini-batch and the controller moves (Algorithm 3). Without
-    one, all options are mixed by weights that are learnt (DARTS).
-    """
-
-    n_epochs: int
-    controller: ControllerState | None = None
-    """Over the micro choices, or over all thirteen where `macro` is None."""
-    macro: Macro | None = None
-    """The macro level of all that is drawn (hybrid search); None: that is drawn too."""
-
-    @property
-    def kind(self) -> Kind:
-        return Kind.RELAXED if self.controller is None else Kind.SHARED
-
-    def as_plain(self) -> Plain:
-        if self.controller is None:
-            return {"epochs": self.n_epochs}
-        macro = None if self.macro is None else code_text(Architecture(self.macro))
-        return {"macro": macro, "controller": self.controller.as_dict(), "epochs": self.n_epochs}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], kind: Kind) -> Self:
-        if kind is Kind.RELAXED:
-            return cls(n_epochs=plain["epochs"])
-        controller, code = ControllerState.from_dict(plain["controller"]), plain["macro"]
-        macro = None if code is None else from_code_text(code).macro
-        return cls(n_epochs=plain["epochs"], controller=controller, macro=macro)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +68,17 @@ class Proposal:
     changes: Changes = field(default_factory=dict)
     """Settings that differ from those of the search."""
     supernet: SupernetRound | None = None
-    prune_below: tuple[float, ...] | None = None
-    """The least best-so-far that its trial needs at each validation (`pruning`)."""
+    epochs: int | None = None
+    """Where its trial is stopped, to be compared (`rungs`); None: at its end."""
+    seed: int | None = None
+    """Of the repetition of a trial; None: that of the search."""
+
+    @property
+    def key(self) -> TrialKey:
+        """What trials are told apart by: equal ones come to the same result."""
+        assert self.architecture is not None, "a supernet is no trial"
+        changes = frozenset(self.changes.items())
+        return canonical_form(self.architecture), changes, self.seed
 
     @property
     def formula(self) -> str:
@@ -121,25 +95,27 @@ class Proposal:
             content = {"kind": str(Kind.TRIAL), "code": code_text(self.architecture)}
             if self.changes:
                 content["changes"] = dict(self.changes)
-        bar = None if self.prune_below is None else list(self.prune_below)
-        return {"number": self.number, **content, "prune_below": bar}
+        rare = {"epochs": self.epochs, "seed": self.seed}
+        given = {name: value for name, value in rare.items() if value is not None}
+        return {"number": self.number, **content, **given}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], tuned: Architecture | None = None) -> Self:
         """Return what `as_plain` wrote; `tuned` is the architecture of a tuning of version 0.1."""
         number, kind = plain["number"], plain["kind"]
         kind = _FORMER_KINDS.get(kind) or Kind(kind)
-        _require(_is_count(number))
+        _require(type(number) is int)
         if kind is not Kind.TRIAL:
             return cls(number=number, supernet=SupernetRound.from_plain(plain, kind))
         architecture = from_code_text(plain["code"]) if "code" in plain else tuned
         _require(architecture is not None)
         changes = {FORMER_NAMES.get(k, k): value for k, value in plain.get("changes", {}).items()}
         _require(_are_numbers(list(changes.values())))
-        bar = plain.get("prune_below", plain.get("bar"))
-        _require(bar is None or _are_numbers(bar))
-        bar = None if bar is None else tuple(bar)
-        return cls(number=number, architecture=architecture, changes=changes, prune_below=bar)
+        epochs, seed = plain.get("epochs"), plain.get("seed")
+        _require(all(value is None or _is_count(value) for value in (epochs, seed)))
+        return cls(
+            number=number, architecture=architecture, changes=changes, epochs=epochs, seed=seed
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +146,21 @@ class TrialResult:
     def is_complete(self) -> bool:
         """Whether it was trained to its end, so that its score can be used again."""
         return self.failure is None and self.stopped is None
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether it was trained to its end or to a rung, and has a score."""
+        return self.score is not None and self.stopped in (None, Stop.RUNG)
+
+    @property
+    def seconds_of_epoch(self) -> float:
+        """What an epoch has taken, with all that came with it."""
+        return self.seconds / max(1, self.epochs)
+
+    def score_until(self, epochs: int) -> float:
+        """Return the best score of the first epochs; validations are equally far apart."""
+        n_validations = round(len(self.curve) * epochs / max(1, self.epochs))
+        return max(self.curve[: max(1, n_validations)], default=self.score or 0.0)
 
     def as_plain(self) -> Plain:
         """Return plain values; what only supernets have, and `reused`, only where it is there.
@@ -222,13 +213,30 @@ class Trial:
     number: int = 0
     settings: Changes = field(default_factory=dict)
     """Settings that differ from those of the search."""
+    seed: int | None = None
+    """Of the repetition of a trial; None: that of the search."""
 
     @classmethod
     def of(cls, proposal: Proposal, result: TrialResult) -> Self:
         """Return the trial of a proposal that has ended."""
-        tried, number, settings = proposal.architecture, proposal.number, proposal.changes
-        assert tried is not None
-        return cls(architecture=tried, result=result, number=number, settings=settings)
+        assert proposal.architecture is not None
+        return cls(
+            architecture=proposal.architecture,
+            result=result,
+            number=proposal.number,
+            settings=proposal.changes,
+            seed=proposal.seed,
+        )
+
+    def repetition(self, number: int, seed: int) -> Proposal:
+        """Return the same to be trained with another seed, to its end."""
+        tried, changes = self.architecture, self.settings
+        return Proposal(number=number, architecture=tried, changes=changes, seed=seed)
+
+    @property
+    def key(self) -> TrialKey:
+        """What trials are told apart by: equal ones come to the same result."""
+        return self.network, frozenset(self.settings.items()), self.seed
 
     @property
     def network(self) -> Architecture:
@@ -271,7 +279,8 @@ class Trial:
     def as_plain(self) -> Plain:
         """Return plain values, for the journal of another search."""
         code = code_text(self.architecture)
-        return {"number": self.number, "code": code, "result": self.result.as_plain()}
+        found = {"number": self.number, "code": code, "result": self.result.as_plain()}
+        return found | {"changes": dict(self.settings)} if self.settings else found
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
@@ -279,8 +288,10 @@ class Trial:
         if "reused" in plain:
             result = replace(result, reused=plain["reused"])
         number, architecture = plain["number"], from_code_text(plain["code"])
+        changes = dict(plain.get("changes", {}))
         _require(_is_count(number) and _is_text(result.reused))
-        return cls(architecture=architecture, result=result, number=number)
+        _require(_are_numbers(list(changes.values())))
+        return cls(architecture=architecture, result=result, number=number, settings=changes)
 
 
 def read_result(plain: Mapping[str, Any], proposal: Proposal) -> TrialResult:

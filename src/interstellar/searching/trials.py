@@ -1,44 +1,47 @@
-"""The trials of a search: which were tried, which is the best, and which can no longer win.
+"""The trials of a search: which were tried, and which is the best."""
 
-Pruning: a trial is stopped after its k-th validation if its best score until then, plus the
-largest gain that any complete trial has made after its own k-th validation, is still under the
-best score of all. The bar that follows is fixed when a trial is begun, so that it is the same
-when the trial is run again after a kill.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import accumulate
 from typing import final
 
-from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form
-from interstellar.searching.trial import Trial
-
-FEWEST_COMPLETE = 8
-"""Before so many trials were trained to their end, none is stopped: gains are not known yet."""
-FIRST_VALIDATION = 2
-"""No trial is stopped before this validation, counted from 1."""
+from interstellar.searching.trial import Stop, Trial, TrialKey
 
 
 @final
 class Trials:
-    """Every trial that has ended, in the order of their ends."""
+    """Every trial that has ended, or waits at a rung, in the order of their first ends."""
 
     def __init__(self, ended: Iterable[Trial] = ()) -> None:
-        self.ended: list[Trial] = []
-        self._by_network: dict[Architecture, Trial] = {}
+        self._by_number: dict[int, Trial] = {}
+        self._by_key: dict[TrialKey, Trial] = {}
         for trial in ended:
             self.add(trial)
 
     def add(self, trial: Trial) -> None:
-        self.ended.append(trial)
-        if not trial.settings:
-            self._by_network.setdefault(trial.network, trial)
+        """Take note of a trial, or of how far one has come since."""
+        self._by_number[trial.number] = trial
+        if trial.result.reused is None or trial.key not in self._by_key:
+            self._by_key[trial.key] = trial
 
-    def find(self, architecture: Architecture) -> Trial | None:
-        """Return the trial of the same network, whatever its name was there."""
-        return self._by_network.get(canonical_form(architecture))
+    def find(self, key: TrialKey) -> Trial | None:
+        """Return the trial of the same network, settings and seed, whatever its name was there."""
+        return self._by_key.get(key)
+
+    def __getitem__(self, number: int) -> Trial:
+        return self._by_number[number]
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._by_number
+
+    @property
+    def ended(self) -> list[Trial]:
+        """All but repetitions with other seeds."""
+        return [trial for trial in self._by_number.values() if trial.seed is None]
+
+    @property
+    def repeats(self) -> list[Trial]:
+        """Repetitions of trials with other seeds."""
+        return [trial for trial in self._by_number.values() if trial.seed is not None]
 
     @property
     def trained(self) -> list[Trial]:
@@ -47,11 +50,11 @@ class Trials:
 
     @property
     def ranked(self) -> list[Trial]:
-        """Those with a score, the best first, each network once; of equal ones the first tried."""
+        """Those with a score, the best first, each once; of equal ones the first tried."""
         scored = [trial for trial in self.ended if trial.score is not None]
-        found: dict[object, Trial] = {}
+        found: dict[TrialKey, Trial] = {}
         for trial in sorted(scored, key=lambda trial: -(trial.score or 0.0)):
-            found.setdefault(trial.number if trial.settings else trial.network, trial)
+            found.setdefault(trial.key, trial)
         return list(found.values())
 
     @property
@@ -60,40 +63,17 @@ class Trials:
         scored = [trial for trial in self.ended if trial.score is not None]
         return max(scored, key=lambda trial: trial.score or 0.0, default=None)
 
-    def complete_curves(self) -> list[list[float]]:
-        """Return the scores at each validation of those that were trained to their end."""
-        results = (trial.result for trial in self.trained)
-        return [result.curve for result in results if result.is_complete and result.curve]
+    @property
+    def waiting(self) -> list[Trial]:
+        """Those that wait at a rung."""
+        return [trial for trial in self.trained if trial.result.stopped is Stop.RUNG]
 
 
-def known_trials(trials: Iterable[Trial], source: str) -> dict[Architecture, Trial]:
-    """Return the complete ones among trials of another search, by network, with their source."""
+def known_trials(trials: Iterable[Trial], source: str) -> dict[TrialKey, Trial]:
+    """Return the complete ones among trials of another search, with their source."""
     known = {}
     for trial in trials:
         if trial.result.is_complete:
             result = replace(trial.result, reused=f"proposal {trial.number} of {source}")
-            known[trial.network] = replace(trial, result=result)
+            known[trial.key] = replace(trial, result=result)
     return known
-
-
-def prune_bar(complete: Sequence[Sequence[float]]) -> tuple[float, ...] | None:
-    """Return the least best-so-far that a trial needs at each validation; None: no bar yet.
-
-    `complete` are the scores at each validation of every trial that was trained to its end.
-    """
-    if len(complete) < FEWEST_COMPLETE:
-        return None
-    curves = [list(accumulate(curve, max)) for curve in complete if curve]
-    best = max(curve[-1] for curve in curves)
-    return tuple(
-        best - max(curve[-1] - curve[min(k, len(curve) - 1)] for curve in curves)
-        for k in range(max(map(len, curves)))
-    )
-
-
-def should_prune(curve: Sequence[float], bar: Sequence[float] | None) -> bool:
-    """Return whether a trial with these scores so far should be stopped."""
-    n_done = len(curve)
-    if bar is None or n_done < FIRST_VALIDATION or n_done > len(bar):
-        return False
-    return max(curve) < bar[n_done - 1]

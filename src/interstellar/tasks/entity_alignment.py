@@ -19,7 +19,7 @@ from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.randomness import spawn
 from interstellar.tasks.splits import Split, held_out
 
-FORM = NetworkForm(has_batch_norm=True, is_two_way=False, max_norm=None)
+FORM = NetworkForm(has_batch_norm=True, is_two_way=False)
 
 
 @final

@@ -13,7 +13,7 @@ from interstellar.evaluation.ranks import rank_objects
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.tasks.splits import Split, held_out
 
-FORM = NetworkForm(has_batch_norm=False, is_two_way=True, max_norm=1.0)
+FORM = NetworkForm(has_batch_norm=False, is_two_way=True)
 
 
 @final

@@ -1,5 +1,6 @@
 """The training loop: epochs, validation, early stopping, and what resuming needs."""
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -13,13 +14,14 @@ from interstellar.architecture.formula import to_formula
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.randomness import derive_key
-from interstellar.training.adam import FlatParameters
+from interstellar.training.optimizers import FlatParameters
 from interstellar.training.ready_step import ready_step
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import StepPlan
+from interstellar.training.threads import fitting_threads
 
 Measure: TypeAlias = Callable[[PathNetwork], Mapping[str, float]]
-"""Returns the metrics of a network on the validation split."""
+"""Returns the metrics of a network on the validation split, and as `n` how many ranks it has."""
 
 Snapshot: TypeAlias = dict[str, Tensor]
 
@@ -69,22 +71,33 @@ class Progress:
         return sum(r.train_seconds + r.valid_seconds for r in self.reports)
 
 
+MANY_RANKS = 1000
+"""From as many on, a validation is taken to tell whether a network has gained."""
+
+
 @final
 class EarlyStopping:
-    """Remembers the best score and how long ago it was."""
+    """Remembers the best score and how long ago it was.
+
+    The noise of a score that is the mean of n ranks goes with 1/√n, and so does the time that a
+    network which still learns needs to gain more than that. Hence where a validation has fewer
+    than `MANY_RANKS`, the patience lasts √(MANY_RANKS / n) times as long.
+    """
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
         self.best_score: float | None = None
         self.best_epoch = 0
         self.n_without_gain = 0
+        self.n_ranks: float = MANY_RANKS
 
-    def observe(self, epoch: int, score: float) -> bool:
+    def observe(self, epoch: int, score: float, n_ranks: float = MANY_RANKS) -> bool:
         """Take the score of an epoch; return whether none before it was better.
 
         Of equal scores the later epoch is the best: where a small validation split is solved
         early, the network still learns. Patience asks for a real gain.
         """
+        self.n_ranks = n_ranks
         is_gain = self.best_score is None or score > self.best_score
         self.n_without_gain = 0 if is_gain else self.n_without_gain + 1
         is_best = is_gain or score == self.best_score
@@ -95,7 +108,8 @@ class EarlyStopping:
     @property
     def is_over(self) -> bool:
         """Whether the patience is used up."""
-        return 0 < self.patience <= self.n_without_gain
+        patience = self.patience * max(1, math.sqrt(MANY_RANKS / self.n_ranks))
+        return 0 < patience <= self.n_without_gain
 
 
 class Observer(Protocol):
@@ -168,7 +182,7 @@ class Training:
         valid, is_best = None, False
         if is_last or epoch % self.settings.validate_every == 0:
             valid = dict(self._measure(self.network))
-            is_best = self._stopping.observe(epoch, self._select(valid))
+            is_best = self._stopping.observe(epoch, self._select(valid), count_ranks(valid))
         if is_best:
             self._best = self._parameters.snapshot()
         report = EpochReport(
@@ -211,6 +225,8 @@ class Training:
         self._stopping.best_score = progress.best_score
         self._stopping.best_epoch = progress.best_epoch
         self._stopping.n_without_gain = progress.n_without_gain
+        validated = [report.valid for report in progress.reports if report.valid is not None]
+        self._stopping.n_ranks = count_ranks(validated[-1] if validated else {})
         is_over = progress.n_epochs >= self.settings.max_epochs or self._stopping.is_over
         self.progress = replace(progress, is_over=is_over)
         if is_over:
@@ -225,9 +241,10 @@ class Training:
             self.settings.learning_rate * self.settings.lr_decay ** (epoch - 1),
             torch_seed(self.seed, f"dropout of epoch {epoch}"),
         )
-        for n_done in range(1, step.n_steps + 1):
-            self._compute()
-            observer.on_step(n_done, step.n_steps)
+        with fitting_threads(step):
+            for n_done in range(1, step.n_steps + 1):
+                self._compute()
+                observer.on_step(n_done, step.n_steps)
         loss = step.loss_sum.item() / step.n_steps  # waits for the device
         bad_step = int(step.bad_step)
         if bad_step or not bool(torch.isfinite(self._parameters.values).all()):
@@ -265,6 +282,11 @@ class Training:
 
     def _clone_state(self) -> Snapshot:
         return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
+
+
+def count_ranks(valid: Mapping[str, float]) -> float:
+    """Return of how many ranks the metrics are means; many where that is not said."""
+    return valid.get("n", MANY_RANKS)
 
 
 def torch_seed(seed: int, purpose: str) -> int:

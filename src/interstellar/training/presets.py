@@ -12,7 +12,6 @@ Where the paper leaves something open, the choice is ours and said below:
   the rest are chosen so that a model takes seconds.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -22,7 +21,6 @@ from interstellar.data.graph import Task
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.settings import Metric, TrainingSettings
-from interstellar.words import choose
 
 PAPER = "Zhang, Yao and Chen: Interstellar, NeurIPS 2020"
 
@@ -95,7 +93,7 @@ WN18RR_SEARCH = TrainingSettings(
     gradient_norm=None,
     walk=WalkSettings.link_prediction(),
 )
-"""How each architecture is trained in a search on WN18RR, and on graphs without a row."""
+"""How each architecture is trained in a search on WN18RR; the paper has no settings for others."""
 
 FB15K_237_SEARCH = _with_rates(WN18RR_SEARCH, (0.00286, 9.5e-4, 0.0, 1024, 0.99113))
 """How each architecture is trained in a search on FB15k-237."""
@@ -103,37 +101,19 @@ FB15K_237_SEARCH = _with_rates(WN18RR_SEARCH, (0.00286, 9.5e-4, 0.0, 1024, 0.991
 ALIGNMENT = _with_rates(
     ALIGNMENT_SEARCH, (1e-4, 0.0014, 0.3, 512, 0.9875), max_epochs=40, patience=6
 )
-"""For two graphs without a published row: about the middle of those that have one."""
+"""What the published rows of alignment have in common."""
 
 LINK_PREDICTION = _with_rates(
     replace(WN18RR_SEARCH, dim=256, max_epochs=50, patience=5, metric=Metric.MRR),
     (0.001, 1e-6, 0.3, 512, 0.985),
 )
-"""For a graph without a published row: between the two that have one, with steps enough for a
-small graph (batch 512 in place of 2048) and an early end."""
+"""What the published rows of link prediction have in common."""
 
 COUNTRIES = _with_rates(
     replace(WN18RR_SEARCH, max_epochs=60, patience=0, metric=Metric.AUC_PR),
     (0.005, 0.0, 0.0, 128, 0.99),
 )
 """For Countries and the built-in geography, sets of about a thousand triplets."""
-
-SMALL = replace(COUNTRIES, metric=Metric.MRR)
-"""For graphs of one's own with few triplets: of the larger sets' batches they would fill one or
-two, and an early end would come before anything was learnt."""
-SMALL_TRIPLETS = 5_000
-
-SMALL_ALIGNMENT = _with_rates(
-    replace(ALIGNMENT, dim=128, max_epochs=8, validate_every=8, patience=0, metric=Metric.MRR),
-    (0.005, 0.014, 0.5, 128, 0.9),
-)
-"""For two graphs of one's own with few triplets, measured by `benchmarks/small_alignment.py`.
-
-The rates of the larger pairs end before anything is learnt. It is validated once, at its end: the
-best of many epochs on the two or three pairs that are held out is a matter of luck.
-"""
-SMALL_PAIR_TRIPLETS = 8_000
-"""Of both graphs together."""
 
 
 def _row(
@@ -232,40 +212,16 @@ def paper_preset(data_name: str) -> Preset:
     return preset
 
 
-def default_settings(task: str, data_name: str, n_triplets: int | None = None) -> TrainingSettings:
-    """Return the settings for the final training on a set: its published ones, or sensible ones.
-
-    Small graphs are trained otherwise than large ones: `n_triplets` counts those of training, of
-    both graphs together where there are two; None where it is not known.
-    """
-    preset = _find_preset(data_name)
-    if preset is not None and preset.task is choose("task", task, Task):
-        return preset.settings
-    return _settings_by_size(task, data_name, n_triplets, ALIGNMENT, LINK_PREDICTION)
-
-
-def search_settings(task: str, data_name: str, n_triplets: int | None = None) -> TrainingSettings:
-    """Return the settings with which a search trains each architecture; as `default_settings`."""
-    is_fb15k = data_name.strip().casefold() == "fb15k-237"
-    link_prediction = FB15K_237_SEARCH if is_fb15k else WN18RR_SEARCH
-    return _settings_by_size(task, data_name, n_triplets, ALIGNMENT_SEARCH, link_prediction)
+def search_settings(task: Task, data_name: str) -> TrainingSettings:
+    """Return the settings with which the paper's search trains each architecture on a set."""
+    name = data_name.strip().casefold()
+    if task is Task.ENTITY_ALIGNMENT:
+        return ALIGNMENT_SEARCH
+    if name.startswith(("countries-s", "geography-s")):
+        return COUNTRIES
+    return FB15K_237_SEARCH if name == "fb15k-237" else WN18RR_SEARCH
 
 
 def _find_preset(data_name: str) -> Preset | None:
     wanted = data_name.strip().casefold()
     return next((row for row in PAPER_PRESETS if row.data.casefold() == wanted), None)
-
-
-def _settings_by_size(
-    task: str,
-    data_name: str,
-    n_triplets: int | None,
-    alignment: TrainingSettings,
-    link_prediction: TrainingSettings,
-) -> TrainingSettings:
-    n = math.inf if n_triplets is None else n_triplets
-    if choose("task", task, Task) is Task.ENTITY_ALIGNMENT:
-        return SMALL_ALIGNMENT if n < SMALL_PAIR_TRIPLETS else alignment
-    if data_name.strip().casefold().startswith(("countries-s", "geography-s")):
-        return COUNTRIES
-    return SMALL if n < SMALL_TRIPLETS else link_prediction

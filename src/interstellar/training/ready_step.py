@@ -14,9 +14,10 @@ from interstellar.device import is_out_of_memory, mixed_products
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.softmax_loss import LossPlan
-from interstellar.training.adam import FlatParameters
+from interstellar.training.optimizers import FlatParameters
 from interstellar.training.settings import Precision, TrainingSettings
 from interstellar.training.step import StepPlan, TrainingStep
+from interstellar.training.threads import fitting_threads
 
 
 def ready_step(
@@ -46,7 +47,7 @@ def try_plan(step: TrainingStep) -> tuple[TrainingStep, Callable[[], None]]:
     """Return a step that was tried once, and the function that does it."""
     kept, device = tuple(step.state_tensors().values()), step.paths.device
     if device.type != "cuda":
-        with keeping(kept):
+        with keeping(kept), fitting_threads(step):
             step.compute()
         return step, step.compute
     with mixed_products() if step.plan.loss.is_mixed else nullcontext():

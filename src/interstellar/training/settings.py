@@ -1,6 +1,6 @@
 """What the training of one network can be told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypedDict, Unpack
@@ -13,6 +13,8 @@ MAX_DIM = 2**16
 MAX_COUNT = 2**31 - 1
 FORMER_NAMES = {"l2": "weight_decay", "decay": "lr_decay", "selection": "metric"}
 """What settings were called in version 0.1."""
+LATER_SETTINGS = ("optimizer", "n3", "label_smoothing", "max_norm")
+"""Settings that older experiment files lack: there they had their defaults."""
 _FIELDS = {"epochs": "max_epochs", "negatives": "n_negatives"}
 _MOST = 1e6
 """Rates and norms above are no use to anybody, and some are too large for float32."""
@@ -27,8 +29,15 @@ class Metric(StrEnum):
     """Of Countries and geography, where the regions of each country are ranked."""
 
 
+class Optimizer(StrEnum):
+    """How the gradient moves the parameters."""
+
+    ADAM = "adam"
+    ADAGRAD = "adagrad"
+
+
 class Precision(StrEnum):
-    """How the products are computed; parameters and Adam's moments are float32 always."""
+    """How the products are computed; parameters and moments are float32 always."""
 
     AUTO = "auto"
     """Mixed on a GPU that is fast at it, float32 elsewhere."""
@@ -46,7 +55,7 @@ class TrainingSettings:
     batch_size: int
     """Paths in a step of the optimizer."""
     learning_rate: float
-    """Of Adam, in the first epoch."""
+    """Of the optimizer, in the first epoch."""
     weight_decay: float
     """Coupled weight decay, λ, at the scale of the published values.
 
@@ -64,7 +73,10 @@ class TrainingSettings:
     validate_every: int
     """Epochs from one validation to the next."""
     patience: int
-    """Validations in a row without gain after which training stops; 0: it never stops early."""
+    """Validations in a row without gain after which training stops; 0: it never stops early.
+
+    More where a validation has fewer than 1,000 ranks (`EarlyStopping`).
+    """
     metric: Metric
     gradient_norm: float | None
     """The gradient of all parameters together is scaled to this norm; None: it is left alone.
@@ -75,6 +87,14 @@ class TrainingSettings:
     precision: Precision = Precision.AUTO
     n_negatives: int | None = None
     """Wrong answers drawn for each step (sampled softmax); None: all entities (full softmax)."""
+    optimizer: Optimizer = Optimizer.ADAM
+    n3: float = 0.0
+    """Weight of the regulariser N3: cubes of the embeddings of each step, summed; 0: none."""
+    label_smoothing: float = 0.0
+    """Share of the target that all entities have alike, with the full softmax; 0: none."""
+    max_norm: float | None = 1.0
+    """To what length embeddings of entities are cut after each step of link prediction; None: to
+    none. In alignment nothing is cut."""
     walk: WalkSettings
     """How the paths are sampled."""
 
@@ -86,6 +106,11 @@ class TrainingSettings:
             )
         _check_numbers(self)
         _check_choices(self)
+        if self.label_smoothing and self.n_negatives is not None:
+            raise SettingsError(
+                f"label_smoothing is {self.label_smoothing} and n_negatives {self.n_negatives}, "
+                "but labels can be smoothed over all entities only. Leave one of them out."
+            )
 
 
 class SettingsChanges(TypedDict, total=False):
@@ -93,14 +118,21 @@ class SettingsChanges(TypedDict, total=False):
 
     dim: Annotated[int | None, "Numbers in an embedding."]
     batch_size: Annotated[int | None, "Paths in a step of the optimizer."]
-    learning_rate: Annotated[float | None, "Of Adam, in the first epoch."]
+    learning_rate: Annotated[float | None, "Of the optimizer, in the first epoch."]
+    optimizer: Annotated[str | None, "adam or adagrad."]
     lr_decay: Annotated[float | None, "The rate is multiplied by this after every epoch."]
     weight_decay: Annotated[float | None, "Coupled weight decay, at the paper's scale."]
+    n3: Annotated[float | None, "Weight of the regulariser N3; 0: none."]
+    label_smoothing: Annotated[float | None, "Share of the target that all entities have alike."]
+    max_norm: Annotated[
+        float | None, "Cut entity embeddings to this length in link prediction; 0: none."
+    ]
     dropout: Annotated[float | None, "Share of the outputs that is zeroed."]
     epochs: Annotated[int | None, "Train this many epochs at most."]
     patience: Annotated[int | None, "Stop after this many validations without gain; 0: never."]
     metric: Annotated[str | None, "What decides on validation: hits@1, mrr or auc_pr."]
     precision: Annotated[str | None, "auto, float32 or mixed."]
+    path_length: Annotated[int | None, "Triplets in a path; 1: single triplets."]
     negatives: Annotated[int | None, "Sample this many wrong answers a step; otherwise take all."]
 
 
@@ -113,12 +145,27 @@ def with_changes(
         for name, value in changes.items()
         if value is not None
     }
-    for name, kind in (("metric", Metric), ("precision", Precision)):
+    for name, kind in _CHOICES:
         if name in given:
             given[name] = choose(name, given[name], kind)
+    if given.get("max_norm") == 0:
+        given["max_norm"] = None
+    return replace_settings(settings, given)
+
+
+def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> TrainingSettings:
+    """Return the settings with fields changed, and `path_length`, which is one of the walk."""
+    given = dict(changes)
+    if "path_length" in given:
+        given["walk"] = replace(settings.walk, length=given.pop("path_length"))
     return replace(settings, **given)
 
 
+_CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
+    ("metric", Metric),
+    ("precision", Precision),
+    ("optimizer", Optimizer),
+)
 _COUNTS = (
     ("batch_size", 1, "The paper has 512 to 2048."),
     ("max_epochs", 1, "The paper has 40 (alignment) and 50."),
@@ -130,11 +177,14 @@ _AT_MOST = f"at most {_MOST:,.0f}"
 _RATES: tuple[tuple[str, Callable[[float], bool], str, str], ...] = (
     ("learning_rate", lambda r: 0 < r <= _MOST, f"above 0 and {_AT_MOST}", "Paper: 3e-5 to 4e-3."),
     ("weight_decay", lambda decay: 0 <= decay <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
+    ("n3", lambda weight: 0 <= weight <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
+    ("label_smoothing", lambda share: 0 <= share < 1, "from 0 to under 1", "0 turns it off."),
     ("dropout", lambda share: 0 <= share < 1, "from 0 to under 1", "0 turns it off."),
     ("lr_decay", lambda decay: 0 < decay <= 1, "above 0 and at most 1", "1 keeps the rate."),
     ("gradient_norm", lambda n: 0 < n <= _MOST, f"above 0 and {_AT_MOST}", "None: left alone."),
+    ("max_norm", lambda n: 0 < n <= _MOST, f"above 0 and {_AT_MOST}", "None: no bound."),
 )
-_OPTIONAL = ("n_negatives", "gradient_norm")
+_OPTIONAL = ("n_negatives", "gradient_norm", "max_norm")
 
 
 def _check_numbers(settings: TrainingSettings) -> None:
@@ -153,7 +203,7 @@ def _check_numbers(settings: TrainingSettings) -> None:
 
 
 def _check_choices(settings: TrainingSettings) -> None:
-    for name, kind in (("metric", Metric), ("precision", Precision)):
+    for name, kind in _CHOICES:
         value = getattr(settings, name)
         if not isinstance(value, kind):
             raise SettingsError(

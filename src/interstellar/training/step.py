@@ -1,8 +1,9 @@
 """One training step: a batch of paths in, all parameters moved a little.
 
 The loss is N · Σ cross-entropy with N rows in the batch, as in the authors' program; with Adam
-only gradient clipping and weight decay see that factor (their published values mean it). The
-gradient is that of the sum, N is applied with Adam, and the loss that is reported is the mean.
+or Adagrad only gradient clipping and weight decay see that factor (their published values mean
+it). The gradient is that of the sum, N is applied with the update, and the loss that is reported
+is the mean, without N3.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ from typing import final
 import torch
 from torch import Tensor
 
+from interstellar.model.n3 import add_n3_gradient
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.softmax_loss import LossPlan, sampled_softmax_loss, softmax_loss
-from interstellar.training.adam import Adam, FlatParameters
+from interstellar.training.optimizers import FlatOptimizer, FlatParameters
 from interstellar.training.settings import TrainingSettings
 
 
@@ -55,10 +57,11 @@ class TrainingStep:
         self.loss_sum = torch.zeros((), device=device)
         self.bad_step = torch.zeros((), dtype=torch.long, device=device)
         """The first step of the epoch whose loss was not finite, counted from 1; 0 for none."""
-        self.adam = Adam(
+        self.optimizer = FlatOptimizer(
             parameters,
+            kind=settings.optimizer,
             weight_decay=settings.weight_decay,
-            max_norm=network.form.max_norm,
+            max_norm=settings.max_norm if network.form.is_two_way else None,
             row_length=network.size.dim,
         )
 
@@ -69,7 +72,7 @@ class TrainingStep:
         """
         n_missing = len(self.order) - len(order)
         self.order.copy_(torch.cat([order, order[:n_missing]]))
-        self.adam.learning_rate.fill_(learning_rate)
+        self.optimizer.learning_rate.fill_(learning_rate)
         self.generator.manual_seed(dropout_seed)
         self.n_done.zero_()
         self.loss_sum.zero_()
@@ -77,7 +80,7 @@ class TrainingStep:
 
     def state_tensors(self) -> dict[str, Tensor]:
         """Return, by name, the tensors from which training goes on."""
-        return {"parameters": self.parameters.values} | self.adam.state_tensors()
+        return {"parameters": self.parameters.values} | self.optimizer.state_tensors()
 
     def compute(self) -> None:
         """Do one step; nothing is handed to or from the host."""
@@ -87,7 +90,7 @@ class TrainingStep:
             self.accumulate(*part, is_first=number == 0)
             for number, part in enumerate(zip(*pieces, strict=True))
         ]
-        self.adam.update(*self.account(torch.cat(losses) if len(losses) > 1 else losses[0]))
+        self.optimizer.update(*self.account(torch.cat(losses) if len(losses) > 1 else losses[0]))
 
     def gather(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return subjects, relations and objects, (batch, length), of the next paths."""
@@ -105,9 +108,12 @@ class TrainingStep:
         """Add the gradients of some paths; return the cross-entropy of each row."""
         v = self.network.outputs(subjects, relations, self.generator)
         table, true = self.network.entity_table(), objects.reshape(-1)
-        n_negatives = self.settings.n_negatives
+        n_negatives, n3 = self.settings.n_negatives, self.settings.n3
         if n_negatives is None:
-            losses, gradient = softmax_loss(v, table, true, self.plan.loss, is_first=is_first)
+            smoothing = self.settings.label_smoothing
+            losses, gradient = softmax_loss(
+                v, table, true, self.plan.loss, is_first=is_first, label_smoothing=smoothing
+            )
         else:
             negatives = torch.randint(
                 table.n_entities, (n_negatives,), generator=self.generator, device=v.device
@@ -115,13 +121,15 @@ class TrainingStep:
             losses, gradient = sampled_softmax_loss(v, table, true, negatives, is_first=is_first)
         if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
             v.backward(gradient)  # type: ignore[no-untyped-call]
+        if n3:
+            add_n3_gradient(self.network, subjects, relations, objects, n3)
         return losses
 
     def account(self, losses: Tensor) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad.
 
         The gradient is that of the sum; the program's loss is N times as large. A loss that is
-        not finite is bad: Adam stands still, and the step is remembered.
+        not finite is bad: nothing moves, and the step is remembered.
         """
         if losses.device.type == "cuda":
             from interstellar.training.step_kernels import account  # noqa: PLC0415 (triton)
@@ -133,7 +141,7 @@ class TrainingStep:
         self.loss_sum += loss
         if is_bad and not self.bad_step:
             self.bad_step.copy_(self.n_done)
-        self.adam.n_updates += ~is_bad
+        self.optimizer.n_updates += ~is_bad
         if self.settings.gradient_norm is None:
             return torch.tensor(float(len(losses))), is_bad
         norm = torch.linalg.vector_norm(self.parameters.gradients)

@@ -1,7 +1,7 @@
-"""Adam, and the small change of a training step, on CUDA: four Triton kernels in place of thirty.
+"""Optimizers and the small change of a training step on CUDA: four Triton kernels, not thirty.
 
 Each of the small operations replaced takes a microsecond or two; in a step of one millisecond
-they add up. Adam reads every number of parameters, moments and gradient once.
+they add up. An update reads every number of parameters, moments and gradient once.
 """
 
 from typing import TYPE_CHECKING
@@ -11,8 +11,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from interstellar.training.settings import Optimizer
+
 if TYPE_CHECKING:
-    from interstellar.training.adam import Adam
+    from interstellar.training.optimizers import FlatOptimizer
     from interstellar.training.step import TrainingStep
 
 BLOCK = 1024
@@ -48,7 +50,7 @@ def account(step: "TrainingStep", losses: Tensor) -> tuple[Tensor, Tensor]:
         _sum_squares[(N_SUMS,)](
             gradients, squares, len(gradients), BLOCK=SQUARES_BLOCK, N_PROGRAMS=N_SUMS
         )
-    counts = (step.loss_sum, step.n_done, step.bad_step, step.adam.n_updates)
+    counts = (step.loss_sum, step.n_done, step.bad_step, step.optimizer.n_updates)
     _account[(1,)](
         *(losses, squares, *counts, factor, is_bad),
         *(len(losses), gradient_norm or 0.0),
@@ -133,16 +135,17 @@ def _account(  # type: ignore[no-untyped-def]
         tl.store(factor, n_rows * 1.0)
 
 
-def update_(adam: "Adam", factor: Tensor, is_bad: Tensor) -> None:
-    """Do what `Adam.update` says, on CUDA."""
-    n_entity_numbers = adam.parameters.n_entity_numbers
-    _launch(adam, factor, is_bad, slice(0, n_entity_numbers), adam.row_length, adam.max_norm)
+def update_(optimizer: "FlatOptimizer", factor: Tensor, is_bad: Tensor) -> None:
+    """Do what `FlatOptimizer.update` says, on CUDA."""
+    n_entity_numbers = optimizer.parameters.n_entity_numbers
+    bound = optimizer.row_length, optimizer.max_norm
+    _launch(optimizer, factor, is_bad, slice(0, n_entity_numbers), *bound)
     # The loss sets the gradient of the entities anew, so only that of the rest is cleared.
-    _launch(adam, factor, is_bad, slice(n_entity_numbers, None), FLAT_ROW, None)
+    _launch(optimizer, factor, is_bad, slice(n_entity_numbers, None), FLAT_ROW, None)
 
 
 def _launch(
-    adam: "Adam",
+    optimizer: "FlatOptimizer",
     factor: Tensor,
     is_bad: Tensor,
     part: slice,
@@ -150,14 +153,17 @@ def _launch(
     max_norm: float | None,
 ) -> None:
     """Update one part of the vector, row by row."""
-    values = adam.parameters.values[part]
+    values = optimizer.parameters.values[part]
+    gradients, v = optimizer.parameters.gradients[part], optimizer.v[part]
+    m = v if optimizer.m is None else optimizer.m[part]
     n_rows = -(-len(values) // row_length)
     block = triton.next_power_of_2(row_length)
     rows_at_once = max(1, NUMBERS_AT_ONCE // block)
-    numbers = (values, adam.parameters.gradients[part], adam.m[part], adam.v[part])
-    _adam[(-(-n_rows // rows_at_once),)](
-        *(*numbers, factor, is_bad, adam.learning_rate, adam.n_updates),
-        *(len(values), row_length, adam.weight_decay, max_norm or 0.0),
+    _update[(-(-n_rows // rows_at_once),)](
+        *(values, gradients, m, v, factor, is_bad),
+        *(optimizer.learning_rate, optimizer.n_updates),
+        *(len(values), row_length, optimizer.weight_decay, max_norm or 0.0),
+        IS_ADAM=optimizer.kind is Optimizer.ADAM,
         HAS_MAX_NORM=max_norm is not None,
         IS_CLEARED=part.start != 0,
         ROWS=rows_at_once,
@@ -167,7 +173,7 @@ def _launch(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _adam(  # type: ignore[no-untyped-def]
+def _update(  # type: ignore[no-untyped-def]
     values,
     gradients,
     m_moments,
@@ -180,6 +186,7 @@ def _adam(  # type: ignore[no-untyped-def]
     row_length,
     weight_decay,
     max_norm,
+    IS_ADAM: tl.constexpr,
     HAS_MAX_NORM: tl.constexpr,
     IS_CLEARED: tl.constexpr,
     ROWS: tl.constexpr,
@@ -189,23 +196,27 @@ def _adam(  # type: ignore[no-untyped-def]
     columns = tl.arange(0, BLOCK)
     places = rows[:, None].to(tl.int64) * row_length + columns[None, :]
     mask = (columns[None, :] < row_length) & (places < n_numbers)
-    t = tl.load(n_updates)
-    rate = tl.load(learning_rate) / (1 - tl.exp(t * -0.10536051565782628))  # log 0.9
-    root_of_correction = tl.sqrt(1 - tl.exp(t * -0.0010005003335835344))  # log 0.999
+    is_kept = mask & (tl.load(is_bad) == 0)
     p = tl.load(values + places, mask=mask, other=0.0)
     g = tl.load(gradients + places, mask=mask, other=0.0)
-    m = tl.load(m_moments + places, mask=mask, other=0.0)
     v = tl.load(v_moments + places, mask=mask, other=0.0)
     g = g * tl.load(factor) + weight_decay * p
-    m = 0.9 * m + 0.1 * g
-    v = 0.999 * v + 0.001 * g * g
-    p = p - rate * m / (tl.sqrt(v) / root_of_correction + 1e-8)
+    if IS_ADAM:
+        t = tl.load(n_updates)
+        rate = tl.load(learning_rate) / (1 - tl.exp(t * -0.10536051565782628))  # log 0.9
+        root_of_correction = tl.sqrt(1 - tl.exp(t * -0.0010005003335835344))  # log 0.999
+        m = tl.load(m_moments + places, mask=mask, other=0.0)
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        p = p - rate * m / (tl.sqrt(v) / root_of_correction + 1e-8)
+        tl.store(m_moments + places, m, mask=is_kept)
+    else:
+        v = v + g * g
+        p = p - tl.load(learning_rate) * g / (tl.sqrt(v) + 1e-10)
     if HAS_MAX_NORM:
         norms = tl.sqrt(tl.sum(p * p, axis=1))
         p = p * tl.minimum(1.0, max_norm / norms)[:, None]
-    is_kept = mask & (tl.load(is_bad) == 0)
     tl.store(values + places, p, mask=is_kept)
-    tl.store(m_moments + places, m, mask=is_kept)
     tl.store(v_moments + places, v, mask=is_kept)
     if IS_CLEARED:
         tl.store(gradients + places, tl.zeros_like(g), mask=mask)

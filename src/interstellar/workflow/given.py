@@ -14,11 +14,12 @@ from interstellar.data.loading import Source, load
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment, read_settings
-from interstellar.runs.search_plan import Retraining, SearchPlan, StrategyName
+from interstellar.runs.search_plan import Retraining, SearchPlan
 from interstellar.searching.retraining import tuned_settings
-from interstellar.searching.search_journal import best_trial, read_written
+from interstellar.searching.search_journal import read_written, winner_of
 from interstellar.searching.trial import Trial
-from interstellar.training.presets import Preset, default_settings, paper_preset, search_settings
+from interstellar.training.defaults import GraphSize, default_settings
+from interstellar.training.presets import Preset, paper_preset, search_settings
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.progress import Audience, tell
 from interstellar.workflow.search_result import SearchResult
@@ -43,12 +44,19 @@ def read_data(data: Source | AnyGraph, audience: Audience) -> AnyGraph:
 
 def final_settings(graph: AnyGraph) -> TrainingSettings:
     """Return the settings of a final training on a graph, where nothing else is said."""
-    return default_settings(Task(task_of(graph)), graph.name, count_triplets(graph))
+    size = GraphSize(
+        n_entities=len(graph.all_entities),
+        n_triplets=count_triplets(graph),
+        has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
+    )
+    return default_settings(Task(task_of(graph)), size)
 
 
-def trial_settings(graph: AnyGraph) -> TrainingSettings:
+def trial_settings(graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:
     """Return the settings with which a search on a graph trains each architecture."""
-    return search_settings(Task(task_of(graph)), graph.name, count_triplets(graph))
+    if plan.as_published:
+        return search_settings(Task(task_of(graph)), graph.name)
+    return final_settings(graph)
 
 
 def count_triplets(graph: AnyGraph) -> int:
@@ -115,10 +123,9 @@ def read_given_settings(given: GivenSettings | None, base: TrainingSettings) -> 
         return read_settings(path, base)
     run = RunFolder.open(path)
     settings = read_settings(run.experiment_file, base)
-    plan = read_experiment(run.experiment_file).plan
-    if plan is None or plan.strategy is not StrategyName.TUNE:
+    if read_experiment(run.experiment_file).plan is None:
         return settings
-    return tuned_settings(settings, best_trial(run))
+    return tuned_settings(settings, winner_of(run))
 
 
 def read_seed(given: SupportsIndex) -> int:

@@ -14,12 +14,13 @@ from interstellar.training.loop import EpochReport, Observer, SilentObserver, Tr
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from interstellar.architecture.architecture import Architecture
     from interstellar.searching.search_loop import OnChange, SearchLoop
-    from interstellar.searching.trial import Proposal, Trial
+    from interstellar.searching.trial import Proposal, Trial, TrialKey
 
 LINE_SECONDS = 1.0
 """Lines of epochs that nobody watches are at least so far apart."""
+SILENCE_SECONDS = 5.0
+"""After so long without a trial that ended, a line says how far one under way has come."""
 N_SHOWN = 5
 """Trials in a table: so many of the best, and of those under way."""
 
@@ -187,25 +188,39 @@ def search_table(metric: str, audience: Audience) -> "Iterator[OnChange]":
             yield lambda _loop: None
 
 
+@final
 class _LineByTrial:
-    """Prints a line for each trial that has ended, of repeats of one network only for the first."""
+    """Prints a line for each trial at each of its rungs, of equal ones only for the first.
+
+    Where that takes long, it says from time to time how far they are.
+    """
 
     def __init__(self, metric: str) -> None:
         self._metric = metric
-        self._n_shown: int | None = None
-        self._repeated: set[Architecture] = set()
+        self._shown: dict[int, int] | None = None
+        """Epochs by number."""
+        self._repeated: set[TrialKey] = set()
+        self._told_at = time.monotonic()
 
     def show(self, loop: "SearchLoop") -> None:
-        ended = loop.trials.ended
-        if self._n_shown is None:
-            self._n_shown = max(0, len(ended) - 1) if ended and not loop.under_way else len(ended)
-        for trial in ended[self._n_shown :]:
-            if trial.result.reused is None or trial.network not in self._repeated:
-                line = f"{loop.seconds:7.1f} s  {describe_trial(trial, self._metric)}"
-                tell(Audience.LINES, line)
+        trials = [*loop.trials.ended, *loop.trials.repeats]
+        if self._shown is None:
+            before = trials[:-1] if not loop.under_way else trials
+            self._shown = {trial.number: trial.result.epochs for trial in before}
+        for trial in trials:
+            if self._shown.get(trial.number) == trial.result.epochs:
+                continue
+            self._shown[trial.number] = trial.result.epochs
+            if trial.result.reused is None or trial.key not in self._repeated:
+                self._tell(loop, describe_trial(trial, self._metric))
             if trial.result.reused is not None:
-                self._repeated.add(trial.network)
-        self._n_shown = len(ended)
+                self._repeated.add(trial.key)
+        if loop.under_way and time.monotonic() - self._told_at >= SILENCE_SECONDS:
+            self._tell(loop, describe_running(loop, next(iter(loop.under_way.values()))))
+
+    def _tell(self, loop: "SearchLoop", text: str) -> None:
+        tell(Audience.LINES, f"{loop.seconds:7.1f} s  {text}")
+        self._told_at = time.monotonic()
 
 
 def describe_trial(trial: "Trial", metric: str) -> str:
@@ -213,10 +228,13 @@ def describe_trial(trial: "Trial", metric: str) -> str:
     result = trial.result
     score = "failed" if result.score is None else f"{metric} {result.score:.3f}"
     known = f"known from {result.reused}" if result.reused else None
-    remark = known or result.stopped or result.failure or ""
-    what = describe_changes(trial.settings) or trial.formula
+    epochs = f"epoch {result.epochs}" if result.stopped else None
+    seed = None if trial.seed is None else f"seed {trial.seed}"
+    remark = known or result.failure or seed or epochs or ""
+    what = "; ".join(filter(None, (trial.formula, describe_changes(trial.settings))))
     words = (score, what, f"({remark[:80]})" if remark else "")
-    return f"{trial.number:4d}  " + "  ".join(filter(None, words))
+    number = "" if trial.number < 0 else trial.number
+    return f"{number:>4}  " + "  ".join(filter(None, words))
 
 
 def describe_changes(changes: Mapping[str, float]) -> str:
@@ -227,9 +245,10 @@ def describe_changes(changes: Mapping[str, float]) -> str:
 def describe_running(loop: "SearchLoop", proposal: "Proposal") -> str:
     """Return one line on a proposal under way, and how far it has come."""
     done = loop.epochs_by_number.get(proposal.number)
-    how_far = "" if done is None else f"epoch {done[0]} of {done[1]}"
-    what = describe_changes(proposal.changes) or proposal.formula
-    return "  ".join(filter(None, (f"{proposal.number:4d}", how_far, what)))
+    how_far = "" if done is None else f"epoch {done[0]:.1f} of {done[1]}"
+    what = "; ".join(filter(None, (proposal.formula, describe_changes(proposal.changes))))
+    number = "" if proposal.number < 0 else proposal.number
+    return "  ".join(filter(None, (f"{number:>4}", how_far, what)))
 
 
 def draw_table(loop: "SearchLoop", metric: str) -> "Table":

@@ -1,23 +1,30 @@
-"""What a search or a tuning found, and the retraining and tuning of winners that may follow."""
+"""What a search or a tuning found, and its winner as a trained network."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 import pyarrow as pa
 
-from interstellar.architecture.notation import code_text
+from interstellar.architecture.notation import from_code_text
 from interstellar.data.graph import AnyGraph
 from interstellar.data.tables import hand_over
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.run import Result
-from interstellar.runs.search_plan import Budget, Retraining, StrategyName
-from interstellar.searching import retraining
-from interstellar.searching.search_journal import best_trial, trials_of
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
+from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
+from interstellar.searching.retraining import FINAL, train_winner
+from interstellar.searching.search_journal import trials_of, winner_of
+from interstellar.searching.search_run import (
+    Workers,
+    is_of_same,
+    search_run,
+    winners_elsewhere,
+)
+from interstellar.searching.time_plan import describe_plan, fit_to_time, measure_speed
 from interstellar.searching.trial import Trial
 from interstellar.searching.trials import Trials
 from interstellar.training.settings import TrainingSettings
@@ -39,24 +46,18 @@ class SearchResult:
         self,
         place: RunPlace,
         *,
-        tuning: "SearchResult | None" = None,
         model: Model | None = None,
-        finalists: Sequence[Model] = (),
     ) -> None:
         self.path = place.path
         """The folder of the search."""
-        self.tuning = tuning
-        """The settings of the winner, where `then_tune` was asked for."""
         self.model = model
-        """The winner, retrained, where `then_train` was asked for."""
-        self.finalists = list(finalists)
-        """The best of the search in its order, retrained, where several were asked for."""
+        """The winner, trained, where `then_train` was asked for."""
         self._place = place
 
     @classmethod
     def open(cls, path: StrPath) -> "SearchResult":
         """Return what lies in the folder of a search."""
-        best_trial(RunFolder.open(Path(path)))  # what cannot be read is said now
+        winner_of(RunFolder.open(Path(path)))  # what cannot be read is said now
         return cls(RunPlace(Path(path)))
 
     def __repr__(self) -> str:
@@ -71,10 +72,20 @@ class SearchResult:
 
     @property
     def best(self) -> Trial:
-        """The trial with the highest score, of equal ones the first."""
-        best = self._trials.best
+        """The winner: the finalist with the best mean, or else the trial with the highest score."""
+        best = find_winner(self._trials)
         assert best is not None, "a search without any score has raised"
         return best
+
+    @property
+    def finalists(self) -> list[Finalist]:
+        """Trials with their scores under several seeds, the best mean first."""
+        return list_finalists(self._trials)
+
+    @property
+    def gain(self) -> Gain | None:
+        """What the winner is ahead of the best known model; None: none was tried."""
+        return find_gain(self._trials)
 
     @property
     def trials(self) -> list[Trial]:
@@ -114,6 +125,8 @@ class Stage:
 
     workers: Workers
     audience: Audience
+    started: float
+    """When it was called for, as `time.monotonic` counts."""
 
     def search(
         self,
@@ -124,6 +137,7 @@ class Stage:
         *,
         resume: bool,
         reuse: Sequence[Path] = (),
+        n_finalists: int = 1,
     ) -> None:
         """Search or tune, with a table."""
         assert experiment.plan is not None
@@ -136,6 +150,8 @@ class Stage:
                 graph=graph,
                 resume=resume,
                 reuse=reuse,
+                n_finalists=n_finalists,
+                started=self.started,
                 on_change=on_change,
             )
         n, wanted = found["trials"], budget.trials
@@ -149,71 +165,72 @@ class Stage:
             more = f"note: it has {n} trials, more than the {wanted} asked for now: "
             tell(self.audience, f"{more}all of them count.")
 
-    def follow_up(
-        self, search: Experiment, final: TrainingSettings, place: RunPlace, after: Retraining
-    ) -> SearchResult:
-        """Retrain and tune as asked; what is there already is taken as it is."""
-        code = code_text(best_trial(RunFolder.open(place.path)).architecture)
-        tune_in, train_in = place.path / retraining.TUNING, place.path / retraining.FINAL
-        finalists: list[Model] = []
-        if after.finalists > 1:
-            finalists = self._retrain_finalists(search, final, place, after.finalists)
-            results = [model.result for model in finalists]
-            winner = finalists[retraining.find_winner(results, final.metric)]
-            code = code_text(winner.architecture)
-            if after.then_train and not after.then_tune and not train_in.exists():
-                winner.save(train_in)
-        for folder, is_wanted in ((tune_in, after.then_tune), (train_in, after.then_train)):
-            if is_wanted:
-                retraining.refuse_earlier_winner(folder, code)
-        tuning = model = None
-        if after.then_tune:
-            self._tune(search, code, final, place, after.tune_trials or TUNING_TRIALS)
-            tuning = SearchResult(RunPlace(tune_in, place.temporary))
-            final = retraining.tuned_settings(final, tuning.best)
-        if after.then_train:
-            model = self._retrain(search, code, final, place, retraining.FINAL)
-        if finalists or model is not None:
-            results = [one.result for one in finalists]
-            retraining.note_retrained(place.path, results, None if model is None else model.result)
-        return SearchResult(place, tuning=tuning, model=model, finalists=finalists)
+    def use_others(
+        self, experiment: Experiment, graph: AnyGraph, searches: Sequence[Path]
+    ) -> tuple[Experiment, list[Path]]:
+        """Return the searches whose scores hold here; the winners of others are tried first."""
+        same = [path for path in searches if is_of_same(path, experiment, graph)]
+        first: list[str] = []
+        for path in (path for path in searches if path not in same):
+            first += winners_elsewhere(path, experiment)
+            said = "is of other data or settings: its best networks are tried first"
+            tell(self.audience, f"note: {path} {said}.")
+        plan = experiment.plan
+        assert plan is not None
+        there = [code for code in first if from_code_text(code) in plan.space]
+        plan = replace(plan, try_first=(*there, *plan.try_first))
+        return replace(experiment, plan=plan), same
 
-    def _retrain_finalists(
-        self, search: Experiment, final: TrainingSettings, place: RunPlace, n: int
-    ) -> list[Model]:
-        top = trials_of(RunFolder.open(place.path)).ranked[:n]
-        models = []
-        for i, trial in enumerate(top, 1):
-            tell(self.audience, f"finalist {i} of {len(top)}: {trial.formula}")
-            code, folder = code_text(trial.architecture), retraining.finalist_folder(trial)
-            models.append(self._retrain(search, code, final, place, folder))
-        return models
+    def fit_to_time(
+        self,
+        graph: AnyGraph,
+        settings: TrainingSettings,
+        plan: SearchPlan,
+        budget: Budget,
+        *,
+        n_finalists: int,
+        keeps_epochs: bool,
+    ) -> TrainingSettings:
+        """Return the settings with which there is time for a search, and say the plan."""
+        assert budget.seconds is not None
+        fitted, speed = fit_to_time(
+            settings,
+            lambda changed: measure_speed(graph, changed, self.workers.device),
+            budget.seconds,
+            self.workers.n,
+            keeps_dim=keeps_epochs or "dim" in plan.keep,
+        )
+        fitted = settings if keeps_epochs else fitted
+        said = describe_plan(
+            fitted,
+            speed,
+            budget.seconds,
+            self.workers.n,
+            has_finalists=n_finalists > 1,
+            prune=plan.prune,
+        )
+        tell(self.audience, said)
+        return fitted
 
-    def _retrain(
-        self, search: Experiment, code: str, final: TrainingSettings, place: RunPlace, folder: str
+    def train_winner(
+        self,
+        search: Experiment,
+        place: RunPlace,
+        budget: Budget,
+        settings: TrainingSettings | None,
+        *,
+        ensemble: bool,
     ) -> Model:
-        with training_bar(final.max_epochs, final.metric, self.audience) as observer:
-            retraining.retrain(
+        """Train what a search found, or take it over from its trial."""
+        n_epochs = (settings or search.settings).max_epochs
+        with training_bar(n_epochs, search.settings.metric, self.audience) as observer:
+            train_winner(
                 search,
-                code,
-                final,
                 place.path,
-                folder=folder,
+                settings=settings,
                 workers=self.workers,
+                is_over=budget.seconds is not None,
+                ensemble=ensemble,
                 observer=observer,
             )
-        return Model(RunPlace(place.path / folder, place.temporary), self.workers.device)
-
-    def _tune(
-        self, search: Experiment, code: str, final: TrainingSettings, place: RunPlace, n_trials: int
-    ) -> None:
-        with search_table(final.metric, self.audience) as on_change:
-            retraining.tune_winner(
-                search,
-                code,
-                final,
-                place.path,
-                n_trials=n_trials,
-                workers=self.workers,
-                on_change=on_change,
-            )
+        return Model(RunPlace(place.path / FINAL, place.temporary), self.workers.device)

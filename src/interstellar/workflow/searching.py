@@ -1,6 +1,7 @@
 """`search` and `tune`: the architecture, or the settings, with which a graph is learnt best."""
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,13 @@ import torch
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
+from interstellar.engine.local_processes import count_cores
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import (
+    SEARCHED,
     STRATEGIES,
     SUPERNET_EPOCHS,
     Budget,
@@ -26,14 +29,13 @@ from interstellar.runs.search_plan import (
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget
 from interstellar.searching.search_run import Workers
-from interstellar.tasks.task import network_size, task_for
-from interstellar.training.group_training import can_train_together
 from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
 from interstellar.words import choose
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
     build_experiment,
+    count_triplets,
     final_settings,
     read_data,
     read_given_architecture,
@@ -48,7 +50,11 @@ from interstellar.workflow.search_result import ONE_TRIAL, TUNING_TRIALS, Search
 
 BUILT_IN = "geography-S3"
 PAPER_TRIALS = 100
-TRIALS_TOGETHER = 16
+MOST_WORKERS = 8
+LEAST_SECONDS = 60.0
+"""With less time than that, workers would take too much of it until they are ready."""
+WORKERS_ON_A_CARD, SMALL_TRIPLETS = 4, 30_000
+"""Trainings on fewer triplets leave a card idle for most of the time."""
 
 
 class SearchShortcuts(SettingsChanges, total=False):
@@ -58,7 +64,7 @@ class SearchShortcuts(SettingsChanges, total=False):
     """Of `Budget`."""
     time: str | float | None
     """Of `Budget`."""
-    workers: Annotated[int, "Processes: one for each GPU, or sharing the cores."]
+    workers: Annotated[int | None, "Processes: one for each GPU, or sharing the cores."]
     reuse: Annotated[StrPath | Sequence[StrPath], "Searches whose trials need not be repeated."]
     then_train: bool
     """Of `Retraining`."""
@@ -96,23 +102,37 @@ def search(
             single settings of each trial such as `dim` or `epochs`.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "search")
-    stage, place = open_stage(device, shortcuts), choose_place(out, is_resumed=resume)
+    started, place = time.monotonic(), choose_place(out, is_resumed=resume)
     after = retraining or Retraining()
     after = replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=PAPER_TRIALS)
+    before = None if begun is None else begun_search(begun)
+    audience = find_audience(is_wanted=shortcuts.get("progress", True))
     if begun is not None and data is None:
-        graph, base = load_graph(begun), begun_search(begun)
+        graph: AnyGraph = load_graph(begun)
     else:
-        graph = read_data(BUILT_IN if data is None else data, stage.audience)
-        base = build_experiment(graph, architecture=ANY, seed=seed, settings=trial_settings(graph))
+        graph = read_data(BUILT_IN if data is None else data, audience)
+    stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
+    base = choose_experiment(graph, plan, before, seed, is_same_data=data is None)
+    wanted = keep_given(base.plan, shortcuts)
+    n_finalists = 1 if wanted.as_published else after.n_finalists
     chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
-    if plan is not None or base.plan is None:
-        wanted = complete_plan(choose_plan(plan), spent, chosen, graph, stage.workers)
-        base = replace(base, plan=wanted)
-    experiment = replace(base, settings=chosen, seed=read_seed(seed) or base.seed)
-    stage.search(experiment, graph, place, spent, resume=resume, reuse=list_paths(shortcuts))
-    return stage.follow_up(experiment, settings_after(graph, chosen, shortcuts), place, after)
+    if before is None and spent.seconds is not None:
+        is_fixed = shortcuts.get("epochs") is not None
+        chosen = stage.fit_to_time(
+            graph, chosen, wanted, spent, n_finalists=n_finalists, keeps_epochs=is_fixed
+        )
+    experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
+    experiment, reuse = stage.use_others(experiment, graph, list_paths(shortcuts))
+    stage.search(
+        experiment, graph, place, spent, resume=resume, reuse=reuse, n_finalists=n_finalists
+    )
+    if not after.then_train:
+        return SearchResult(place)
+    final = final_settings(graph) if wanted.as_published else None
+    model = stage.train_winner(experiment, place, spent, final, ensemble=after.ensemble)
+    return SearchResult(place, model=model)
 
 
 def tune(
@@ -145,8 +165,8 @@ def tune(
         shortcuts: `trials`, `time`, `workers`, `progress`, and single settings to begin with.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "tune")
-    stage = open_stage(device, shortcuts)
-    graph = read_data(data, stage.audience)
+    started, audience = time.monotonic(), find_audience(is_wanted=shortcuts.get("progress", True))
+    graph = read_data(data, audience)
     wanted = plan or SearchPlan(strategy=StrategyName.TUNE)
     if wanted.strategy is not StrategyName.TUNE:
         raise SettingsError(
@@ -165,14 +185,26 @@ def tune(
     place = choose_place(out, is_resumed=resume)
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=TUNING_TRIALS)
+    stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)
 
 
-def open_stage(device: str | torch.device, shortcuts: SearchShortcuts) -> Stage:
-    """Return where a search runs and who watches."""
-    workers = Workers(device=find_device(str(device)), n=shortcuts.get("workers", 1))
-    return Stage(workers, find_audience(is_wanted=shortcuts.get("progress", True)))
+def choose_workers(
+    device: str | torch.device, shortcuts: SearchShortcuts, budget: Budget, graph: AnyGraph
+) -> Workers:
+    """Return where trials run: with a limit of time as many at once as gain from it.
+
+    With a limit of trials alone it is one, so that the same seed gives the same search; and where
+    there is little time.
+    """
+    found, n = find_device(str(device)), shortcuts.get("workers")
+    if n is None and (budget.seconds is None or budget.seconds < LEAST_SECONDS):
+        n = 1
+    elif n is None and found.type == "cuda":
+        n = torch.cuda.device_count() if found.index is None else 1
+        n *= WORKERS_ON_A_CARD if count_triplets(graph) < SMALL_TRIPLETS else 1
+    return Workers(device=found, n=n or min(MOST_WORKERS, count_cores()))
 
 
 def begun_search(run: RunFolder) -> Experiment:
@@ -184,6 +216,39 @@ def begun_search(run: RunFolder) -> Experiment:
             f"{run.path} is the run of {kind}, not of a search. Choose another folder."
         )
     return experiment
+
+
+def choose_experiment(
+    graph: AnyGraph,
+    plan: SearchPlan | str | None,
+    before: Experiment | None,
+    seed: SupportsIndex,
+    *,
+    is_same_data: bool,
+) -> Experiment:
+    """Return what is to be searched: what is given, and else what the search was begun with.
+
+    Where the limit of time has set dimension and epochs of a search, they stay as they were set.
+    """
+    wanted = choose_plan(plan) if plan is not None or before is None else before.plan
+    assert wanted is not None, "it was a search"
+    if before is not None and is_same_data:
+        return replace(before, plan=wanted, seed=read_seed(seed) or before.seed)
+    settings = trial_settings(graph, wanted)
+    if before is not None:
+        fitted = ("dim", "max_epochs", "validate_every")
+        settings = replace(settings, **{name: getattr(before.settings, name) for name in fitted})
+    return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
+
+
+def keep_given(plan: SearchPlan | None, shortcuts: SearchShortcuts) -> SearchPlan:
+    """Return the plan that leaves alone the settings that were chosen one by one."""
+    assert plan is not None, "it is a search"
+    if plan.strategy is not StrategyName.SURROGATE:
+        return plan
+    given = [name for name, value in settings_in(shortcuts).items() if value is not None]
+    kept = (*plan.keep, *(name for name in given if name in SEARCHED))
+    return replace(plan, keep=tuple(dict.fromkeys(kept)))
 
 
 def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
@@ -208,38 +273,15 @@ def choose_budget(
     return (None if begun is None else last_budget(begun)) or Budget(trials=otherwise)
 
 
-def settings_after(
-    graph: AnyGraph, trials: TrainingSettings, shortcuts: SearchShortcuts
-) -> TrainingSettings:
-    """Return the final settings, with the metric and precision that were chosen for the trials."""
-    usual = trial_settings(graph)
-    metric = trials.metric if trials.metric != usual.metric else shortcuts.get("metric")
-    is_usual = trials.precision == usual.precision
-    precision = shortcuts.get("precision") if is_usual else trials.precision
-    return with_changes(final_settings(graph), metric=metric, precision=precision)
-
-
-def complete_plan(
-    plan: SearchPlan, budget: Budget, settings: TrainingSettings, graph: AnyGraph, workers: Workers
-) -> SearchPlan:
-    """Return a plan with what follows from budget, graph and device filled in."""
-    together = plan.together or choose_together(graph, settings, workers)
+def complete_plan(plan: SearchPlan, budget: Budget, settings: TrainingSettings) -> SearchPlan:
+    """Return a plan with what follows from the budget filled in."""
     epochs = plan.supernet_epochs
     if plan.strategy in ONE_TRIAL and epochs is None:
         epochs = SUPERNET_EPOCHS
         if budget.trials is not None:  # all trials but one, and those tried first, are worth them
             worth = (budget.trials - len(plan.try_first) - 1) * settings.max_epochs
             epochs = max(1, min(epochs, worth))
-    return replace(plan, together=together, supernet_epochs=epochs)
-
-
-def choose_together(graph: AnyGraph, settings: TrainingSettings, workers: Workers) -> int:
-    """Return how many trials to train in one program: several only if a GPU gains from it."""
-    if workers.device.type != "cuda" or workers.n > 1:
-        return 1
-    task = task_for(graph)
-    size = network_size(task, settings.dim)
-    return TRIALS_TOGETHER if can_train_together(settings, task.form, size) else 1
+    return replace(plan, supernet_epochs=epochs)
 
 
 def settings_in(shortcuts: SearchShortcuts) -> SettingsChanges:

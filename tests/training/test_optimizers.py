@@ -1,4 +1,4 @@
-"""Adam against torch's own, and what it adds."""
+"""Adam and Adagrad against torch's own, and what is added to them."""
 
 import pytest
 import torch
@@ -8,91 +8,116 @@ from torch import Tensor
 
 from interstellar.architecture.literature import LITERATURE
 from interstellar.model.path_network import NetworkForm
-from interstellar.training.adam import ROW_BLOCK, Adam, FlatParameters, room, shorten_rows
+from interstellar.training.optimizers import (
+    ROW_BLOCK,
+    FlatOptimizer,
+    FlatParameters,
+    room,
+    shorten_rows,
+)
+from interstellar.training.settings import Optimizer
 from tests.training.test_step import DIM, N_ENTITIES, ONE_WAY, TWO_WAY, build_network
 
 GOOD, BAD = torch.tensor(False), torch.tensor(True)
 
 
-def build_adam(*, weight_decay: float = 0.0, max_norm: float | None = None) -> Adam:
+def build_optimizer(
+    kind: Optimizer = Optimizer.ADAM, *, weight_decay: float = 0.0, max_norm: float | None = None
+) -> FlatOptimizer:
     network = build_network(LITERATURE["RSN"], TWO_WAY)
-    parameters = FlatParameters(network, torch.device("cpu"))
-    adam = Adam(parameters, weight_decay=weight_decay, max_norm=max_norm, row_length=DIM)
-    adam.learning_rate.fill_(0.01)
-    return adam
+    optimizer = FlatOptimizer(
+        FlatParameters(network, torch.device("cpu")),
+        kind=kind,
+        weight_decay=weight_decay,
+        max_norm=max_norm,
+        row_length=DIM,
+    )
+    optimizer.learning_rate.fill_(0.01)
+    return optimizer
 
 
-def take_steps(adam: Adam, gradients: Tensor, *, factor: float = 1.0) -> None:
+def take_steps(optimizer: FlatOptimizer, gradients: Tensor, *, factor: float = 1.0) -> None:
     for gradient in gradients:
-        adam.parameters.gradients.copy_(gradient)
-        adam.n_updates += 1
-        adam.update(torch.tensor(factor), GOOD)
+        optimizer.parameters.gradients.copy_(gradient)
+        optimizer.n_updates += 1
+        optimizer.update(torch.tensor(factor), GOOD)
 
 
-def draw_gradients(adam: Adam, n_steps: int = 6) -> Tensor:
+def draw_gradients(optimizer: FlatOptimizer, n_steps: int = 6) -> Tensor:
     generator = torch.Generator().manual_seed(1)
-    return torch.randn(n_steps, len(adam.parameters.values), generator=generator)
+    return torch.randn(n_steps, len(optimizer.parameters.values), generator=generator)
 
 
+@pytest.mark.parametrize("kind", Optimizer)
 @pytest.mark.parametrize("weight_decay", [0.0, 0.3])
-def test_it_moves_parameters_as_torch_does(weight_decay: float) -> None:
-    adam = build_adam(weight_decay=weight_decay)
-    gradients = draw_gradients(adam)
-    expected = adam.parameters.values.clone().requires_grad_()
-    optimiser = torch.optim.Adam([expected], lr=0.01, weight_decay=weight_decay)
+def test_it_moves_parameters_as_torch_does_in_float64(kind: Optimizer, weight_decay: float) -> None:
+    optimizer = build_optimizer(kind, weight_decay=weight_decay)
+    gradients = draw_gradients(optimizer)
+    gradients[:, ::3] = 0  # as those of entities that a batch does not have
+    expected = optimizer.parameters.values.double().requires_grad_()
+    torch_kind = {Optimizer.ADAM: torch.optim.Adam, Optimizer.ADAGRAD: torch.optim.Adagrad}[kind]
+    reference = torch_kind([expected], lr=0.01, weight_decay=weight_decay)
 
-    take_steps(adam, gradients)
+    take_steps(optimizer, gradients)
     for gradient in gradients:
-        expected.grad = gradient.clone()
-        optimiser.step()
+        expected.grad = gradient.double()
+        reference.step()
 
-    torch.testing.assert_close(adam.parameters.values, expected.detach(), rtol=0, atol=1e-5)
-    assert adam.parameters.gradients.abs().max() == 0
+    moved = optimizer.parameters.values.double()
+    torch.testing.assert_close(moved, expected.detach(), rtol=0, atol=1e-5)
+    assert optimizer.parameters.gradients.abs().max() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [(Optimizer.ADAM, ["n_updates", "m", "v"]), (Optimizer.ADAGRAD, ["n_updates", "v"])],
+)
+def test_only_what_an_optimizer_needs_is_kept(kind: Optimizer, names: list[str]) -> None:
+    assert list(build_optimizer(kind).state_tensors()) == [f"{kind}.{name}" for name in names]
 
 
 def test_the_factor_scales_the_gradient_before_weight_decay() -> None:
-    one, other = build_adam(weight_decay=0.3), build_adam(weight_decay=0.3)
+    one, other = build_optimizer(weight_decay=0.3), build_optimizer(weight_decay=0.3)
     gradients = draw_gradients(one)
 
     take_steps(one, 7 * gradients)
     take_steps(other, gradients, factor=7.0)
 
     torch.testing.assert_close(one.parameters.values, other.parameters.values)
-    torch.testing.assert_close(one.m, other.m)
+    torch.testing.assert_close(one.state_tensors(), other.state_tensors())
 
 
 def test_rows_of_entities_stay_within_the_norm_and_nothing_else_is_cut() -> None:
-    adam, free = build_adam(max_norm=0.5), build_adam()
-    gradients = draw_gradients(adam)
+    bounded, free = build_optimizer(max_norm=0.5), build_optimizer()
+    gradients = draw_gradients(bounded)
 
-    take_steps(adam, 100 * gradients)
+    take_steps(bounded, 100 * gradients)
     take_steps(free, 100 * gradients)
 
-    assert adam.entity_rows().norm(dim=1).max() <= 0.5 + 1e-6
+    assert bounded.entity_rows().norm(dim=1).max() <= 0.5 + 1e-6
     assert free.entity_rows().norm(dim=1).max() > 0.5
     torch.testing.assert_close(
-        adam.parameters.views["relations"], free.parameters.views["relations"]
+        bounded.parameters.views["relations"], free.parameters.views["relations"]
     )
 
 
-def test_where_the_step_is_bad_only_the_gradient_is_cleared() -> None:
-    adam = build_adam(weight_decay=0.1, max_norm=0.001)
-    before = [t.clone() for t in (adam.parameters.values, adam.m, adam.v)]
-    adam.parameters.gradients.fill_(torch.nan)
+@pytest.mark.parametrize("kind", Optimizer)
+def test_where_the_step_is_bad_only_the_gradient_is_cleared(kind: Optimizer) -> None:
+    optimizer = build_optimizer(kind, weight_decay=0.1, max_norm=0.001)
+    state = [optimizer.parameters.values, *optimizer.state_tensors().values()]
+    before = [tensor.clone() for tensor in state]
+    optimizer.parameters.gradients.fill_(torch.nan)
 
-    adam.update(torch.tensor(1.0), BAD)
+    optimizer.update(torch.tensor(1.0), BAD)
 
-    for kept, now in zip(before, (adam.parameters.values, adam.m, adam.v), strict=True):
+    for kept, now in zip(before, state, strict=True):
         torch.testing.assert_close(now, kept, rtol=0, atol=0)
-    assert adam.parameters.gradients.abs().max() == 0
+    assert optimizer.parameters.gradients.abs().max() == 0
 
 
-def test_it_goes_on_from_its_state_to_the_last_bit() -> None:
-    whole, first, second = (
-        build_adam(weight_decay=0.1),
-        build_adam(weight_decay=0.1),
-        build_adam(weight_decay=0.1),
-    )
+@pytest.mark.parametrize("kind", Optimizer)
+def test_it_goes_on_from_its_state_to_the_last_bit(kind: Optimizer) -> None:
+    whole, first, second = (build_optimizer(kind, weight_decay=0.1) for _ in range(3))
     gradients = draw_gradients(whole)
 
     take_steps(whole, gradients)

@@ -1,23 +1,27 @@
-"""All parameters of a network as one vector, and Adam over it, with coupled weight decay.
+"""All parameters of a network as one vector, and Adam or Adagrad over it.
 
 Clearing, measuring and updating are one operation each, however many matrices there are.
 
 g = factor · gradient + weight_decay · p
-m = β₁ m + (1 − β₁) g,   v = β₂ v + (1 − β₂) g²
-p = p − lr / (1 − β₁ᵗ) · m / (√(v / (1 − β₂ᵗ)) + ε)
+Adam:     m = β₁ m + (1 − β₁) g,   v = β₂ v + (1 − β₂) g²
+          p = p − lr / (1 − β₁ᵗ) · m / (√(v / (1 − β₂ᵗ)) + ε)
+Adagrad:  v = v + g²
+          p = p − lr · g / (√v + ε)
 
 and rows of entities that have become longer than `max_norm` are scaled back to it. On CUDA all
 of it is one kernel, which also clears the gradient.
 """
 
-from typing import final
+from typing import assert_never, final
 
 import torch
 from torch import Tensor
 
 from interstellar.model.path_network import PathNetwork
+from interstellar.training.settings import Optimizer
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+ADAGRAD_EPSILON = 1e-10
 ROW_BLOCK = 128
 """Each parameter has room for a multiple of so many rows, zeros behind its own."""
 
@@ -66,31 +70,34 @@ def room(parameter: Tensor) -> int:
 
 
 @final
-class Adam:
-    """Holds the moments and moves the parameters."""
+class FlatOptimizer:
+    """Holds what Adam or Adagrad remembers, and moves the parameters."""
 
     def __init__(
         self,
         parameters: FlatParameters,
         *,
+        kind: Optimizer = Optimizer.ADAM,
         weight_decay: float,
         max_norm: float | None,
         row_length: int,
     ) -> None:
         values = parameters.values
         self.parameters = parameters
+        self.kind = kind
         self.weight_decay = weight_decay
         self.max_norm = max_norm
         self.row_length = row_length
         """Numbers in one embedding of an entity, whose length `max_norm` bounds."""
         self.learning_rate = torch.zeros((), device=values.device)
         self.n_updates = torch.zeros((), device=values.device)
-        self.m = torch.zeros_like(values)
+        self.m = torch.zeros_like(values) if kind is Optimizer.ADAM else None
         self.v = torch.zeros_like(values)
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """Return, by name, the tensors from which the optimiser goes on."""
-        return {"adam.n_updates": self.n_updates, "adam.m": self.m, "adam.v": self.v}
+        """Return, by name, the tensors from which the optimizer goes on."""
+        moments = {"n_updates": self.n_updates, "m": self.m, "v": self.v}
+        return {f"{self.kind}.{name}": t for name, t in moments.items() if t is not None}
 
     @torch.no_grad()
     def update(self, factor: Tensor, is_bad: Tensor) -> None:
@@ -98,7 +105,7 @@ class Adam:
 
         `n_updates` counts this update already.
         """
-        if self.m.device.type == "cuda":
+        if self.v.device.type == "cuda":
             from interstellar.training.step_kernels import update_  # noqa: PLC0415 (triton)
 
             update_(self, factor, is_bad)
@@ -110,10 +117,22 @@ class Adam:
         self.parameters.gradients.zero_()
 
     def _move(self, factor: Tensor) -> None:
-        p, t = self.parameters.values, self.n_updates
+        p = self.parameters.values
         g = self.parameters.gradients.mul_(factor)
         if self.weight_decay:
             g.add_(p, alpha=self.weight_decay)
+        match self.kind:
+            case Optimizer.ADAM:
+                self._move_by_adam(p, g)
+            case Optimizer.ADAGRAD:
+                self.v.addcmul_(g, g)
+                p.sub_(g.mul_(self.learning_rate).div_(self.v.sqrt().add_(ADAGRAD_EPSILON)))
+            case _:
+                assert_never(self.kind)
+
+    def _move_by_adam(self, p: Tensor, g: Tensor) -> None:
+        assert self.m is not None
+        t = self.n_updates
         self.m.lerp_(g, 1 - BETA_1)
         self.v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
         root = self.v.sqrt().div_(torch.sqrt(1 - BETA_2**t)).add_(EPSILON)

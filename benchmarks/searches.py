@@ -1,0 +1,157 @@
+"""Does a search pay? Default searches against known models and other ways to spend the time.
+
+For each graph, all with the graph's own settings and seeds of their own:
+
+- `search`: the default search of so many seconds, its winner handed over; also as an ensemble;
+- `random`: the same with random proposals;
+- `tune`: the settings of one known model (ComplEx; RSN for two graphs) tuned as long;
+- `known`: known models trained once each, without any search.
+
+Choices are by validation; test is measured once, of what was chosen. Lines are added to a file, and
+what is in it already is not done again.
+
+    python benchmarks/searches.py umls WN18RR EN-DE --seconds 120 --seeds 3 --device cuda \
+        --out results/benchmarks/searches.jsonl
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import interstellar
+from interstellar import Budget, Retraining, SearchPlan
+from interstellar.data.catalogue import data_root
+from interstellar.data.graph import AnyGraph, GraphPair
+from interstellar.device import find_device
+from interstellar.runs.run import name_device
+from interstellar.runs.search_plan import StrategyName
+
+Line: TypeAlias = dict[str, Any]
+
+KNOWN = (
+    "ComplEx",
+    "DistMult",
+    "RSN",
+    "Found-DBP-WD",
+    "Interstellar-EN-DE",
+    "Interstellar-FB15k-237",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="+", help="or names of folders in `extra` of the data")
+    parser.add_argument("--ways", nargs="+", default=["search", "random", "tune", "known"])
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    done = [(line["graph"], line["way"], line["seed"]) for line in read_lines(arguments.out)]
+    for name in arguments.graphs:
+        graph = load(name)
+        for seed in range(arguments.seeds):
+            for way, work in ways(arguments, graph, seed):
+                if (graph.name, way, seed) not in done:
+                    note(arguments, graph, way, seed, work)
+
+
+def load(name: str) -> AnyGraph:
+    folder = data_root() / "extra" / name
+    graph: AnyGraph = interstellar.load(folder if folder.is_dir() else name)
+    return graph
+
+
+def ways(
+    arguments: argparse.Namespace, graph: AnyGraph, seed: int
+) -> Iterator[tuple[str, Callable[[Path], Line]]]:
+    common = {"seed": seed, "device": arguments.device, "progress": False}
+    budget = Budget(time=arguments.seconds)
+
+    def search(plan: SearchPlan, out: Path) -> Line:
+        found = interstellar.search(
+            graph,
+            plan,
+            budget=budget,
+            retraining=Retraining(then_train=True, ensemble=True),
+            out=out,
+            workers=arguments.workers,
+            **common,
+        )
+        assert found.model is not None
+        gain = None if found.gain is None else found.gain.describe()
+        best = asdict(found.best.result) | {"formula": found.best.formula}
+        return {
+            "metrics": found.model.metrics,
+            "gain": gain,
+            "best": best,
+            "trials": len(found.trials),
+            "settings": dict(found.best.settings),
+        }
+
+    def tune(out: Path) -> Line:
+        architecture = "RSN" if isinstance(graph, GraphPair) else "ComplEx"
+        tuned = interstellar.tune(
+            graph, architecture, budget=budget, out=out, workers=arguments.workers, **common
+        )
+        model = interstellar.train(
+            graph, architecture, settings=tuned, out=out.with_name("tuned"), **common
+        )
+        return {"metrics": model.metrics, "settings": dict(tuned.best.settings)}
+
+    def train(name: str, out: Path) -> Line:
+        return {"metrics": interstellar.train(graph, name, out=out, **common).metrics}
+
+    if "search" in arguments.ways:
+        yield "search", lambda out: search(SearchPlan(), out)
+    if "random" in arguments.ways:
+        yield (
+            "random",
+            lambda out: search(SearchPlan(strategy=StrategyName.RANDOM, from_scratch=True), out),
+        )
+    if "tune" in arguments.ways:
+        yield "tune", tune
+    if "known" in arguments.ways:
+        for name in KNOWN:
+            yield name, partial(train, name)
+
+
+def note(
+    arguments: argparse.Namespace,
+    graph: AnyGraph,
+    way: str,
+    seed: int,
+    work: Callable[[Path], Line],
+) -> None:
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        found = work(Path(folder) / "run")
+    line = {
+        "graph": graph.name,
+        "way": way,
+        "seed": seed,
+        "asked_seconds": arguments.seconds,
+        "wall_seconds": round(time.perf_counter() - started, 1),
+        "device": name_device(find_device(arguments.device)),
+        **found,
+    }
+    print(graph.name, way, seed, line["wall_seconds"], found["metrics"]["test"], flush=True)
+    with arguments.out.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read_lines(path: Path) -> list[Line]:
+    return [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
+
+
+if __name__ == "__main__":
+    main()

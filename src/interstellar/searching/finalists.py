@@ -1,0 +1,143 @@
+"""Finalists: the best trials, trained with several seeds as long as there is time for.
+
+The top of a search is the luckiest of many noisy scores. So the best few, and the best known model
+among what was tried, are repeated with other seeds, and the mean on the validation split decides.
+"""
+
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+from interstellar.architecture.literature import name_of
+from interstellar.searching.rungs import Rungs
+from interstellar.searching.settings_space import PATH_LENGTH
+from interstellar.searching.trial import Trial
+from interstellar.searching.trials import Trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finalist:
+    """A trial with its scores under several seeds."""
+
+    trial: Trial
+    runs: Mapping[int | None, Trial]
+    """Itself, under None, and its repetitions by their seeds."""
+
+    @property
+    def scores(self) -> dict[int | None, float]:
+        """The scores by seed, all of as many epochs as the repetitions have had."""
+        epochs = min(run.result.epochs for run in self.runs.values())
+        return {seed: run.result.score_until(epochs) for seed, run in self.runs.items()}
+
+    @property
+    def best_run(self) -> Trial:
+        """The run that is best on the validation split."""
+        return max(self.runs.values(), key=lambda run: run.score or 0.0)
+
+    def mean(self, seeds: Collection[int | None]) -> float:
+        """Return the mean score over some seeds."""
+        scores = self.scores
+        return statistics.mean(scores[seed] for seed in seeds)
+
+    def describe(self) -> dict[str, Any]:
+        scores = list(self.scores.values())
+        return self.trial.describe() | {"scores": scores, "mean": statistics.mean(scores)}
+
+
+def choose_finalists(trials: Trials, n: int) -> list[Trial]:
+    """Return the best trials, the best known model among or beside them."""
+    best = trials.ranked[:n]
+    baseline = next(iter(list_baselines(trials)), None)
+    if baseline is not None and baseline not in best:
+        best.append(baseline)
+    return best
+
+
+def highest_rung(
+    rungs: Rungs, finalists: Sequence[Trial], seconds_left: float | None, n_workers: int
+) -> int:
+    """Return the highest rung to which finalists can be trained, and repeated once, in time."""
+    for rung in reversed(rungs.epochs):
+        seconds = sum(
+            (rung + max(0, rung - trial.result.epochs)) * trial.result.seconds_of_epoch
+            for trial in finalists
+        )
+        if seconds_left is None or seconds / max(1, n_workers) < seconds_left:
+            return rung
+    return rungs.epochs[0]
+
+
+def list_baselines(trials: Trials) -> list[Trial]:
+    """Return the trials of models with a name under the graph's own settings, the best first.
+
+    Those that differ only on longer paths were tried on these.
+    """
+    own = [trial for trial in trials.ranked if set(trial.settings) <= {PATH_LENGTH}]
+    return [trial for trial in own if name_of(trial.network) is not None]
+
+
+def list_finalists(trials: Trials) -> list[Finalist]:
+    """Return the trials that were repeated, the best by their mean over common seeds first."""
+    runs: dict[int, dict[int | None, Trial]] = {}
+    for repeat in trials.repeats:
+        original = trials.find((repeat.network, frozenset(repeat.settings.items()), None))
+        if original is not None and all(t.result.is_comparable for t in (original, repeat)):
+            runs.setdefault(original.number, {None: original})[repeat.seed] = repeat
+    found = [Finalist(trial=trials[number], runs=of_it) for number, of_it in runs.items()]
+    seeds = common_seeds(found)
+    return sorted(found, key=lambda finalist: -finalist.mean(seeds))
+
+
+def common_seeds(finalists: Sequence[Finalist]) -> list[int | None]:
+    """Return the seeds that all finalists have; always that of the search, which is None."""
+    shared = set[int | None]({None}).union(*(f.runs for f in finalists))
+    return [seed for seed in shared if all(seed in f.runs for f in finalists)]
+
+
+def find_winner(trials: Trials) -> Trial | None:
+    """Return what a search found best: the first finalist, or else the highest score."""
+    finalists = list_finalists(trials)
+    return finalists[0].trial if finalists else trials.best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """What the winner is ahead of the best known model."""
+
+    over: Trial
+    points: float
+    """Difference of the scores, in hundredths; 0 where the known model is the winner."""
+    spread: float | None
+    """The standard error of that, where there are several seeds."""
+    n_seeds: int
+
+    def describe(self) -> dict[str, Any]:
+        name, formula = self.over.describe()["name"], self.over.formula
+        spread = None if self.spread is None else round(self.spread, 3)
+        return {
+            "over": {"name": name, "formula": formula},
+            "points": round(self.points, 3),
+            "spread": spread,
+            "seeds": self.n_seeds,
+        }
+
+
+def find_gain(trials: Trials) -> Gain | None:
+    """Return the gain of the winner over the best known model; None: no known model was tried.
+
+    Both are compared seed by seed where both were repeated, else by the seed of the search.
+    """
+    winner, baselines = find_winner(trials), list_baselines(trials)
+    if winner is None or not baselines:
+        return None
+    repeated = {f.trial.number: f for f in list_finalists(trials)}  # the best mean first
+    known = {trial.number for trial in baselines}
+    baseline = trials[next((n for n in repeated if n in known), baselines[0].number)]
+    pair = [repeated.get(t.number, Finalist(trial=t, runs={None: t})) for t in (winner, baseline)]
+    seeds = common_seeds(pair)
+    ours, theirs = ([f.scores[seed] for seed in seeds] for f in pair)
+    gains = [100 * (a - b) for a, b in zip(ours, theirs, strict=True)]
+    spread = statistics.stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else None
+    return Gain(over=baseline, points=statistics.mean(gains), spread=spread, n_seeds=len(seeds))

@@ -1,0 +1,156 @@
+"""The plan of a search that has a limit of time: how long its trials may be, and when it ends.
+
+A fifth of the time is for the finalists, each of which is a whole training; the rest is for
+trials, of which about thirty should find room. So a training may take a tenth of the time of at
+most two workers. Where the usual one takes longer, the networks are smaller, and if that is not
+enough, they are trained for fewer epochs.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import torch
+from torch import Tensor
+
+from interstellar.architecture.literature import COMPLEX, RSN
+from interstellar.data.graph import AnyGraph
+from interstellar.errors import SettingsError
+from interstellar.model.path_network import NetworkSize, PathNetwork
+from interstellar.paths.walk_graph import WalkGraph
+from interstellar.searching.rungs import REDUCTION, Rungs
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import build_network, network_size, task_for
+from interstellar.training.loop import SilentObserver, Training
+from interstellar.training.settings import TrainingSettings
+
+SEARCH_SHARE = 0.8
+"""Of the time that a search has, where finalists follow."""
+TRAINING_SHARE = 0.1
+FEWEST_TRAININGS = 4
+"""There must be time for so many epochs."""
+ENOUGH_EPOCHS = 27
+"""With fewer, networks are made smaller first, as far as this dimension."""
+LEAST_DIM = 64
+MOST_VALIDATED = 300
+"""Triplets or pairs on which the time of a validation is measured."""
+N_MEASURED_STEPS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """How long a training takes here: the mean of a simple and a recurrent architecture."""
+
+    epoch_seconds: float
+    valid_seconds: float
+
+    def per_epoch(self, settings: TrainingSettings) -> float:
+        """Return the seconds of an epoch with its share of the validations."""
+        return self.epoch_seconds + self.valid_seconds / settings.validate_every
+
+
+def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.device) -> Speed:
+    """Train a few steps and validate on a part of the split, with paths that lead nowhere."""
+    part = replace(graph, valid=graph.valid[:MOST_VALIDATED])
+    task = task_for(part)
+    paths = idle_paths(network_size(task, settings.dim), settings).to(device)
+    short = replace(settings, max_epochs=2, validate_every=1, patience=0)
+
+    def measure(network: PathNetwork) -> dict[str, float]:
+        return {settings.metric: 0.0} | task.measure(network, Split.VALID).as_dict()
+
+    reports = []
+    for architecture in (COMPLEX, RSN):
+        network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
+        training = Training(network, paths, short, seed=0, measure=measure)
+        reports.append([training.run_epoch(SilentObserver()) for _ in range(2)][-1])
+    n_paths = WalkGraph.of(graph).n_triplets * settings.walk.paths_per_triplet
+    n_steps = math.ceil(n_paths / settings.batch_size)
+    step_seconds = sum(report.step_ms for report in reports) / 2000
+    valid_seconds = sum(report.valid_seconds for report in reports) / 2
+    share = len(graph.valid) / max(1, len(part.valid))
+    return Speed(epoch_seconds=n_steps * step_seconds, valid_seconds=valid_seconds * share)
+
+
+def idle_paths(size: NetworkSize, settings: TrainingSettings) -> Tensor:
+    """Return paths for a few steps, of the right shape and without a meaning."""
+    shape = (N_MEASURED_STEPS * settings.batch_size, 2 * settings.walk.length + 1)
+    generator = torch.Generator().manual_seed(0)
+    paths = torch.randint(size.n_entities, shape, generator=generator, dtype=torch.int32)
+    paths[:, 1::2] %= 2 * size.n_relations
+    return paths
+
+
+def fit_to_time(
+    settings: TrainingSettings,
+    measure: Callable[[TrainingSettings], Speed],
+    seconds: float,
+    n_workers: int,
+    *,
+    keeps_dim: bool,
+) -> tuple[TrainingSettings, Speed]:
+    """Return the settings with which there is time for a search, and how long they take."""
+    while True:
+        speed = measure(settings)
+        n_epochs = count_epochs(settings, speed, seconds, n_workers)
+        is_enough = n_epochs >= min(ENOUGH_EPOCHS, settings.max_epochs)
+        if is_enough or keeps_dim or settings.dim < 2 * LEAST_DIM:
+            refuse_too_short(settings, speed, seconds)
+            return with_epochs(settings, max(1, n_epochs)), speed
+        settings = replace(settings, dim=settings.dim // 4 * 2)
+
+
+def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float, n_workers: int) -> int:
+    """Return how many epochs a training may have, at most those of the settings."""
+    n_epochs = int(TRAINING_SHARE * min(2, n_workers) * seconds / speed.per_epoch(settings))
+    return max(0, min(settings.max_epochs, n_epochs))
+
+
+def refuse_too_short(settings: TrainingSettings, speed: Speed, seconds: float) -> None:
+    """Raise where there is no time for a few epochs."""
+    epoch_seconds = speed.per_epoch(settings)
+    if epoch_seconds * FEWEST_TRAININGS > seconds:
+        raise SettingsError(
+            f"the time is {seconds:.3g} s, but one epoch on this graph takes about "
+            f"{epoch_seconds:.2g} s here, so hardly a network could be trained. Give at least "
+            f"{math.ceil(20 * epoch_seconds / 60)}m, or a smaller dimension."
+        )
+
+
+def with_epochs(settings: TrainingSettings, n_epochs: int) -> TrainingSettings:
+    """Return the settings with fewer epochs, validated often enough for rungs to differ."""
+    often = max(1, n_epochs // 9)
+    every = min(settings.validate_every, often)
+    return replace(settings, max_epochs=n_epochs, validate_every=every)
+
+
+def describe_plan(
+    settings: TrainingSettings,
+    speed: Speed,
+    seconds: float,
+    n_workers: int,
+    *,
+    has_finalists: bool,
+    prune: bool,
+    now: Callable[[], datetime] = datetime.now,
+) -> str:
+    """Return in one sentence what a search is going to do, and when it ends."""
+    rungs = Rungs.of(settings, prune=prune).epochs
+    share = SEARCH_SHARE if has_finalists else 1.0
+    cost = speed.per_epoch(settings) * cost_of_trial(rungs)
+    n_trials = max(1, round(share * seconds * n_workers / cost))
+    ends = now() + timedelta(seconds=seconds)
+    compared = f", compared after {', '.join(map(str, rungs[:-1]))}" if len(rungs) > 1 else ""
+    finalists = "then the finalists with more seeds, " if has_finalists else ""
+    epochs = "1 epoch" if rungs[-1] == 1 else f"{rungs[-1]} epochs"
+    return (
+        f"plan: about {n_trials} trials of up to {epochs}{compared}; {finalists}"
+        f"done at {ends:%H:%M:%S}"
+    )
+
+
+def cost_of_trial(rungs: tuple[int, ...]) -> float:
+    """Return the epochs of a trial on average, where one of so many is promoted at each rung."""
+    steps = (after - before for before, after in zip((0, *rungs), rungs, strict=False))
+    return sum((n / float(REDUCTION**k) for k, n in enumerate(steps)), 0.0)

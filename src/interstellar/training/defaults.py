@@ -1,0 +1,94 @@
+"""Settings that fit a graph, by its size and density, where nothing else is said.
+
+The rules come from a study (`benchmarks/defaults.py`, figures in benchmarks/NOTES.md) of random
+settings on graphs from 14 to 40,000 entities. They are powers, so that graphs that hardly differ
+are trained alike.
+
+Link prediction: Adagrad on single triplets, without a bound on the embeddings, is within a few per
+cent of the best found on every graph. Only the weight of N3 depends on the graph: it is less where
+entities have many triplets, and where there are few entities.
+
+Entity alignment: the fewer the triplets, the longer the steps and the stronger the decay.
+"""
+
+from dataclasses import dataclass, replace
+
+from interstellar.data.graph import Task
+from interstellar.paths.walk_settings import WalkSettings
+from interstellar.training.presets import COUNTRIES
+from interstellar.training.settings import Metric, Optimizer, TrainingSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSize:
+    """What settings depend on."""
+
+    n_entities: int
+    n_triplets: int
+    """Those of training; of two graphs those of both, as the entities."""
+    has_answers: bool = False
+    """Whether answers are ranked among a given few, as on Countries."""
+
+    @property
+    def degree(self) -> float:
+        """Triplets in which an entity stands, on average."""
+        return 2 * self.n_triplets / max(1, self.n_entities)
+
+
+LINK_PREDICTION = TrainingSettings(
+    dim=512,
+    batch_size=512,
+    learning_rate=0.1,
+    optimizer=Optimizer.ADAGRAD,
+    weight_decay=0.0,
+    n3=0.01,
+    dropout=0.3,
+    max_norm=None,
+    lr_decay=1.0,
+    max_epochs=81,
+    validate_every=3,
+    patience=5,
+    metric=Metric.MRR,
+    gradient_norm=None,
+    walk=replace(WalkSettings.link_prediction(), length=1, paths_per_triplet=1),
+)
+ALIGNMENT = TrainingSettings(
+    dim=256,
+    batch_size=512,
+    learning_rate=0.003,
+    weight_decay=0.014,
+    dropout=0.5,
+    lr_decay=0.98,
+    max_epochs=36,
+    validate_every=2,
+    patience=6,
+    metric=Metric.MRR,
+    gradient_norm=5.0,
+    walk=WalkSettings.alignment(),
+)
+
+
+def default_settings(task: Task, size: GraphSize) -> TrainingSettings:
+    """Return the settings for a graph, or two, of some size."""
+    if task is Task.ENTITY_ALIGNMENT:
+        return _for_alignment(size)
+    if size.has_answers:
+        return COUNTRIES
+    few = min(1.0, size.n_entities / 1000)
+    return replace(LINK_PREDICTION, n3=_round(0.15 * max(1.0, size.degree) ** -0.3 * few**0.5))
+
+
+def _for_alignment(size: GraphSize) -> TrainingSettings:
+    thousands = max(1, size.n_triplets) / 1000
+    small = min(1.0, 10 / thousands)
+    return replace(
+        ALIGNMENT,
+        learning_rate=_round(min(0.006, 0.05 * thousands**-1.25)),
+        weight_decay=_round(0.014 * small),
+        dropout=_round(0.3 + 0.2 * small),
+    )
+
+
+def _round(value: float) -> float:
+    """Return a value with two digits, for people to read."""
+    return float(f"{value:.2g}")

@@ -1,0 +1,174 @@
+"""The plan of a search with a limit of time: networks and trainings that find room in it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interstellar
+from interstellar.data.graph import AnyGraph
+from interstellar.errors import SettingsError
+from interstellar.model.path_network import NetworkSize
+from interstellar.searching.rungs import Rungs
+from interstellar.searching.time_plan import (
+    ENOUGH_EPOCHS,
+    LEAST_DIM,
+    Speed,
+    cost_of_trial,
+    count_epochs,
+    describe_plan,
+    fit_to_time,
+    idle_paths,
+    measure_speed,
+    with_epochs,
+)
+from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION
+from interstellar.training.settings import TrainingSettings
+
+CPU = torch.device("cpu")
+
+
+def taking(seconds_of: Callable[[TrainingSettings], float]) -> Callable[[TrainingSettings], Speed]:
+    """Return what stands for the measurement: so many seconds for an epoch without validation."""
+    return lambda settings: Speed(epoch_seconds=seconds_of(settings), valid_seconds=0.0)
+
+
+def test_an_epoch_has_its_share_of_the_validations() -> None:
+    speed = Speed(epoch_seconds=2.0, valid_seconds=9.0)
+
+    assert speed.per_epoch(replace(LINK_PREDICTION, validate_every=3)) == 5.0
+
+
+def test_with_enough_time_the_settings_are_left_as_they_are() -> None:
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 0.01), 600, 2, keeps_dim=False)
+
+    assert fitted == LINK_PREDICTION
+
+
+def test_networks_are_smaller_before_they_are_trained_for_too_few_epochs() -> None:
+    """An epoch takes a hundredth of a second a dimension: at 128 there is time for 28."""
+    fitted, speed = fit_to_time(
+        LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, 2, keeps_dim=False
+    )
+
+    assert (fitted.dim, fitted.max_epochs) == (128, 28)
+    assert speed.epoch_seconds == 1.28
+
+
+def test_a_dimension_that_was_given_is_kept_and_the_epochs_are_fewer() -> None:
+    fitted, _ = fit_to_time(
+        LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, 2, keeps_dim=True
+    )
+
+    assert (fitted.dim, fitted.max_epochs) == (LINK_PREDICTION.dim, 7)
+
+
+@given(st.floats(1e-3, 100), st.floats(10, 10**5), st.integers(1, 8), st.booleans())
+def test_what_fits_is_never_more_than_was_asked_for_nor_nothing(
+    epoch_seconds: float, seconds: float, n_workers: int, keeps_dim: bool
+) -> None:
+    measure = taking(lambda settings: epoch_seconds * settings.dim / 512)
+    try:
+        fitted, speed = fit_to_time(
+            LINK_PREDICTION, measure, seconds, n_workers, keeps_dim=keeps_dim
+        )
+    except SettingsError:
+        assert 4 * epoch_seconds * (1.0 if keeps_dim else LEAST_DIM / 512) > seconds
+        return
+
+    assert LEAST_DIM <= fitted.dim <= LINK_PREDICTION.dim
+    assert fitted.dim % 2 == 0
+    assert 1 <= fitted.max_epochs <= LINK_PREDICTION.max_epochs
+    assert fitted.dim == LINK_PREDICTION.dim or not keeps_dim
+    if fitted.max_epochs < ENOUGH_EPOCHS:
+        assert keeps_dim or fitted.dim < 2 * LEAST_DIM
+    whole = fitted.max_epochs * speed.per_epoch(fitted)
+    assert fitted.max_epochs == 1 or whole <= 0.2 * seconds * 1.001
+
+
+def test_two_workers_have_time_for_trainings_twice_as_long_and_more_for_more_of_them() -> None:
+    speed = Speed(epoch_seconds=1.0, valid_seconds=0.0)
+
+    n_epochs = [count_epochs(LINK_PREDICTION, speed, 100.0, n) for n in (1, 2, 8)]
+
+    assert n_epochs == [10, 20, 20]
+
+
+def test_a_time_too_short_for_a_few_epochs_is_refused_with_what_would_do() -> None:
+    with pytest.raises(SettingsError, match=r"time is 60 s.* about 30 s here.* at least 10m"):
+        fit_to_time(LINK_PREDICTION, taking(lambda _: 30.0), 60, 2, keeps_dim=True)
+
+
+@pytest.mark.parametrize("settings", [LINK_PREDICTION, ALIGNMENT])
+@pytest.mark.parametrize("n_epochs", [1, 4, 9, 18, 27, 36])
+def test_a_short_training_is_validated_often_enough_for_rungs(
+    settings: TrainingSettings, n_epochs: int
+) -> None:
+    short = with_epochs(settings, n_epochs)
+
+    assert short.max_epochs == n_epochs
+    assert short.validate_every <= settings.validate_every
+    assert len(Rungs.of(short, prune=True).epochs) >= (1 if n_epochs == 1 else 2)
+    assert short == replace(settings, max_epochs=n_epochs, validate_every=short.validate_every)
+
+
+def test_a_trial_costs_what_it_does_on_average() -> None:
+    """Nine trials of an epoch, three of two more, one of six more: 21 epochs."""
+    assert cost_of_trial((1, 3, 9)) == pytest.approx(21 / 9)
+    assert cost_of_trial((50,)) == 50
+
+
+def test_the_plan_is_said_in_one_sentence_with_its_end() -> None:
+    settings = replace(LINK_PREDICTION, max_epochs=9, validate_every=1)
+    speed = Speed(epoch_seconds=0.5, valid_seconds=0.5)
+
+    def describe(*, has_finalists: bool, prune: bool, max_epochs: int = 9) -> str:
+        return describe_plan(
+            replace(settings, max_epochs=max_epochs),
+            speed,
+            seconds=210.0,
+            n_workers=2,
+            has_finalists=has_finalists,
+            prune=prune,
+            now=lambda: datetime(2026, 5, 4, 14, 30, 0),
+        )
+
+    assert describe(has_finalists=True, prune=True) == (
+        "plan: about 144 trials of up to 9 epochs, compared after 1, 3; "
+        "then the finalists with more seeds, done at 14:33:30"
+    )
+    assert describe(has_finalists=False, prune=False) == (
+        "plan: about 47 trials of up to 9 epochs; done at 14:33:30"
+    )
+    assert "of up to 1 epoch;" in describe(has_finalists=False, prune=True, max_epochs=1)
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_idle_paths_have_the_shape_of_real_ones(length: int) -> None:
+    settings = replace(LINK_PREDICTION, batch_size=64)
+    settings = replace(settings, walk=replace(settings.walk, length=length))
+    size = NetworkSize(n_entities=7, n_relations=2, dim=8)
+
+    paths = idle_paths(size, settings)
+
+    assert paths.dtype == torch.int32
+    assert paths.shape[1] == 2 * length + 1
+    assert len(paths) % 64 == 0
+    assert paths.min() >= 0
+    assert int(paths[:, ::2].max()) < 7
+    assert int(paths[:, 1::2].max()) < 4
+
+
+@pytest.mark.parametrize("data", ["synthetic:entities=60", "synthetic-alignment:entities=60"])
+def test_the_speed_of_a_graph_is_measured_on_a_few_steps(data: str) -> None:
+    graph: AnyGraph = interstellar.load(data)
+    settings = LINK_PREDICTION if data.startswith("synthetic:") else ALIGNMENT
+
+    speed = measure_speed(graph, replace(settings, dim=8, batch_size=64), CPU)
+
+    assert 0 < speed.epoch_seconds < 60
+    assert 0 < speed.valid_seconds < 10

@@ -1,0 +1,103 @@
+"""Settings by rule: graphs that hardly differ are trained alike, whatever their size."""
+
+from dataclasses import fields, replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interstellar.data.graph import Task
+from interstellar.training.defaults import GraphSize, default_settings
+from interstellar.training.presets import COUNTRIES
+from interstellar.training.settings import Metric, TrainingSettings
+
+SIZES = (1, 14, 135, 500, 999, 1000, 1001, 5000, 14_951, 40_943, 10**6)
+each_task = pytest.mark.parametrize("task", Task)
+sizes = st.builds(GraphSize, n_entities=st.integers(1, 10**6), n_triplets=st.integers(1, 10**8))
+
+
+def settings_for(task: Task, n_entities: int, n_triplets: int) -> TrainingSettings:
+    return default_settings(task, GraphSize(n_entities=n_entities, n_triplets=n_triplets))
+
+
+def refuse_cliff(task: Task, size: GraphSize, other: GraphSize) -> None:
+    """Make sure that the settings for two sizes are the same but for small changes of rates."""
+    for field in fields(TrainingSettings):
+        a, b = (getattr(default_settings(task, each), field.name) for each in (size, other))
+        is_rate = isinstance(a, float) and isinstance(b, float)
+        # Two digits are kept, so that a value of 0.010 may become one of 0.011.
+        assert a == (pytest.approx(b, rel=0.15) if is_rate else b), field.name
+
+
+@each_task
+@pytest.mark.parametrize("n_entities", [135, 1500])
+def test_graphs_of_4_900_and_5_100_triplets_have_nearly_the_same_settings(
+    task: Task, n_entities: int
+) -> None:
+    fewer, more = (GraphSize(n_entities=n_entities, n_triplets=n) for n in (4900, 5100))
+
+    refuse_cliff(task, fewer, more)
+
+
+@each_task
+@given(size=sizes)
+def test_there_is_no_size_from_which_everything_is_otherwise(task: Task, size: GraphSize) -> None:
+    more_triplets = replace(size, n_triplets=size.n_triplets + size.n_triplets // 50)
+    more_entities = replace(size, n_entities=size.n_entities + size.n_entities // 50)
+
+    refuse_cliff(task, size, more_triplets)
+    refuse_cliff(task, size, more_entities)
+
+
+@each_task
+@given(size=sizes)
+def test_every_size_has_settings_that_can_be_trained_with(task: Task, size: GraphSize) -> None:
+    settings = default_settings(task, size)
+
+    assert settings.learning_rate > 0
+    assert settings.metric is Metric.MRR
+    assert 0 <= settings.dropout <= 0.5
+
+
+@pytest.mark.parametrize("task", Task)
+@pytest.mark.parametrize(("n_entities", "n_triplets"), [(0, 0), (1, 0), (2, 1)])
+def test_a_graph_with_next_to_nothing_has_settings_too(
+    task: Task, n_entities: int, n_triplets: int
+) -> None:
+    assert settings_for(task, n_entities, n_triplets).learning_rate > 0
+
+
+@given(n_entities=st.sampled_from(SIZES))
+def test_the_more_triplets_an_entity_has_the_less_links_are_regularised(n_entities: int) -> None:
+    weights = [settings_for(Task.LINK_PREDICTION, n_entities, n).n3 for n in SIZES]
+
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > weights[-1] > 0
+
+
+@given(n_triplets=st.sampled_from(SIZES))
+def test_the_more_entities_there_are_the_more_links_are_regularised(n_triplets: int) -> None:
+    weights = [settings_for(Task.LINK_PREDICTION, n, n_triplets).n3 for n in SIZES]
+
+    assert weights == sorted(weights)
+    assert weights[0] < weights[-1]
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "weight_decay", "dropout"])
+def test_the_more_triplets_two_graphs_have_the_more_gently_they_are_trained(name: str) -> None:
+    found = [getattr(settings_for(Task.ENTITY_ALIGNMENT, 1000, n), name) for n in SIZES]
+
+    assert all(fewer >= more for fewer, more in pairwise(found))
+    assert found[0] > found[-1] > 0
+
+
+@pytest.mark.parametrize("n_triplets", [10, 1_000, 100_000])
+def test_answers_among_a_given_few_are_learnt_as_on_countries(n_triplets: int) -> None:
+    size = GraphSize(n_entities=271, n_triplets=n_triplets, has_answers=True)
+
+    assert default_settings(Task.LINK_PREDICTION, size) == COUNTRIES
+
+
+def test_the_degree_counts_both_ends_of_a_triplet() -> None:
+    assert GraphSize(n_entities=3, n_triplets=3).degree == 2  # a ring
