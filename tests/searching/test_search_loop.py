@@ -8,10 +8,11 @@ import pytest
 
 from interstellar.architecture.notation import code_text
 from interstellar.architecture.search_space import SearchSpace, Subspace
-from interstellar.engine.engine import Done, OnProgress, Plain, ThisProcess, ignore
+from interstellar.engine.engine import Done, OnProgress, Plain, ThisProcess, Workbench, ignore
 from interstellar.errors import DataError
 from interstellar.records.journal import Journal, read_events
 from interstellar.runs.search_plan import Budget
+from interstellar.searching import search_loop
 from interstellar.searching.bayes import BayesSearch
 from interstellar.searching.finalists import find_winner, list_finalists
 from interstellar.searching.hybrid import HybridSearch
@@ -606,13 +607,36 @@ def test_a_network_known_from_another_search_can_be_a_finalist(tmp_path: Path) -
     assert winner.architecture == better
 
 
-def test_only_checkpoints_that_may_be_of_use_are_kept(tmp_path: Path) -> None:
-    folder, workbench = tmp_path / "trials", FakeWorkbench()
+def leaving_off(folder: Path) -> Workbench:
+    """Return a workbench that leaves a checkpoint of one byte of each trial."""
+    workbench = FakeWorkbench()
     folder.mkdir()
 
     def leave_off(work: Plain, _: OnProgress) -> Plain:
-        (folder / f"{work['number']}.safetensors").touch()
+        (folder / f"{work['number']}.safetensors").write_text("x")
         return workbench(work)
+
+    return leave_off
+
+
+def test_checkpoints_take_no_more_than_their_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_loop, "MOST_BYTES", 3)
+    folder = tmp_path / "trials"
+    engine = ThisProcess(leaving_off(folder))
+
+    with Journal.open(tmp_path / "journal") as journal:
+        loop = open_loop(journal, Listed(draw(30)), rungs=RUNGS, checkpoints=folder)
+        loop.run(engine)
+
+    kept = {int(file.stem) for file in folder.iterdir()}
+    assert kept == set(worth_keeping(loop.trials)[:3])
+
+
+def test_only_checkpoints_that_may_be_of_use_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "trials"
+    leave_off = leaving_off(folder)
 
     with Journal.open(tmp_path / "journal") as journal:
         loop = open_loop(journal, Listed(draw(60)), rungs=RUNGS, checkpoints=folder)
@@ -621,7 +645,7 @@ def test_only_checkpoints_that_may_be_of_use_are_kept(tmp_path: Path) -> None:
         loop.finish(engine, loop.trials.ranked[:2], seeds=[1])
 
     kept = {int(file.stem) for file in folder.iterdir()}
-    assert kept == worth_keeping(loop.trials)
+    assert kept == set(worth_keeping(loop.trials))
     assert {-1, -2} | {trial.number for trial in loop.trials.ranked[:3]} <= kept
     assert len(kept) <= 2 * MOST_KEPT + 2
 

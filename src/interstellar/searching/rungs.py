@@ -85,8 +85,11 @@ def has_passed(trial: Trial, rung: int) -> bool:
     return trial.result.is_complete or trial.result.epochs > rung
 
 
-def worth_keeping(trials: Trials) -> set[int]:
-    """Return the trials whose checkpoints are kept: to be promoted, or to be the final network."""
+def worth_keeping(trials: Trials) -> list[int]:
+    """Return the trials whose checkpoints are of use, the most useful first.
+
+    To be the final network, or to be promoted.
+    """
     waiting = sorted(trials.waiting, key=lambda trial: -(trial.score or 0.0))[:MOST_KEPT]
-    best = [*trials.ranked[:MOST_KEPT], *trials.repeats]
-    return {trial.number for trial in (*waiting, *best)}
+    found = [*trials.repeats, *trials.ranked[:MOST_KEPT], *waiting]
+    return list(dict.fromkeys(trial.number for trial in found))

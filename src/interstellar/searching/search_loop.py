@@ -25,6 +25,8 @@ from interstellar.searching.trials import Trials
 
 WHOLE_SHARE = 0.97
 """Of the time: the rest is for handing the winner over."""
+MOST_BYTES = 4 * 2**30
+"""Of checkpoints of trials; whoever goes on without one is trained anew."""
 MAX_REPEATS = 200
 """After so many proposals in a row that were all known, the search has nothing new to try."""
 LEAST_GRACE, MOST_GRACE, GRACE_EPOCHS = 10.0, 60.0, 5
@@ -270,13 +272,18 @@ class SearchLoop:
             self._end(twin, replace(result, reused=f"proposal {number}"))
 
     def _tidy(self) -> None:
-        """Remove the checkpoints that are no longer of use."""
+        """Remove the checkpoints that are no longer of use, or for which there is no room."""
         if self._checkpoints is None or not self._checkpoints.is_dir():
             return
-        kept = worth_keeping(self.trials) | set(self.under_way)
-        for file in self._checkpoints.glob("*.safetensors"):
-            if not file.name.startswith(".") and int(file.stem) not in kept:
-                file.unlink(missing_ok=True)
+        files = {int(file.stem): file for file in self._checkpoints.glob("[!.]*.safetensors")}
+        sizes = {number: file.stat().st_size for number, file in files.items()}
+        room = MOST_BYTES
+        for number in worth_keeping(self.trials):
+            room -= sizes.get(number, 0)
+            if room >= 0:
+                files.pop(number, None)
+        for number in files.keys() - self.under_way.keys():
+            files[number].unlink(missing_ok=True)
 
     def _note(self, number: int, result: TrialResult) -> None:
         """Take note of an end, and tell the strategy."""

@@ -1,10 +1,10 @@
 """How many threads a training step on the CPU is worth.
 
-The threads of a step meet after each of its hundred or more operations. Measured on two cores,
-idle, two threads are up to 1.2 times as fast as one with steps of 20 to 150 million multiply-adds,
-1.3 to 1.7 times with 500 million and 1.8 times with 2,000 million and more. Where another program
-uses one of the cores, they take 1.5 to 30 times as long as one, because whoever arrives first
-waits. So a small step has one thread, and a larger one as many as its work can feed.
+The threads of a step meet after each of its hundred or more operations. Measured on two cores at
+their quietest, two threads are up to 1.2 times as fast as one with steps of 20 to 150 million
+multiply-adds, 1.3 to 1.7 times with 500 million and 1.8 times with 2,000 million and more. Where
+another program uses one of the cores, they take 1.5 to 30 times as long as one, because whoever
+arrives first waits. So a small step has one thread, and a larger one as many as its work can feed.
 
 The number changes no result of link prediction, and rounds the sums of batch normalisation
 (alignment) otherwise.
