@@ -100,6 +100,7 @@ def test_ctrl_c_exits_130_whatever_it_becomes(
             raise RecursionError from None
 
     monkeypatch.setattr("interstellar.cli.app.app", import_something)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 
     assert run(["space"]) == 130
     assert capfd.readouterr().err == "error: interrupted.\n"
