@@ -61,6 +61,21 @@ def test_a_graph_is_trained_by_the_rule_for_its_entities_and_triplets_of_trainin
     assert final_settings(graph) == default_settings(Task.LINK_PREDICTION, size)
 
 
+@pytest.mark.parametrize(
+    ("architecture", "length"),
+    [("ComplEx", 1), ("RSN", 1), ("PTransE-add", 3), ("O_r = s ⊗ r; v = h gated O_r", 3)],
+)
+def test_what_would_be_another_network_on_single_triplets_is_trained_on_paths(
+    architecture: str, length: int
+) -> None:
+    graph = read_data("synthetic:entities=60", NOBODY)
+    usual = final_settings(graph)
+
+    settings = final_settings(graph, architecture)
+
+    assert settings == replace(usual, walk=replace(usual.walk, length=length))
+
+
 def test_a_pair_counts_the_triplets_and_entities_of_both_its_graphs() -> None:
     graph = read_data("synthetic-alignment:entities=600", NOBODY)
     assert isinstance(graph, GraphPair)

@@ -4,14 +4,17 @@ import difflib
 import operator
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
 from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.canonical_form import canonical_form, one_step_form
 from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Provenance, Task, task_of
 from interstellar.data.loading import Source, load
 from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.paths.walk_settings import WalkSettings
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment, read_settings
 from interstellar.runs.search_plan import Retraining, SearchPlan
@@ -42,14 +45,23 @@ def read_data(data: Source | AnyGraph, audience: Audience) -> AnyGraph:
     return graph
 
 
-def final_settings(graph: AnyGraph) -> TrainingSettings:
-    """Return the settings of a final training on a graph, where nothing else is said."""
+def final_settings(graph: AnyGraph, architecture: str | None = None) -> TrainingSettings:
+    """Return the settings of a training on a graph, where nothing else is said.
+
+    An architecture that would be another one on single triplets is trained on paths.
+    """
     size = GraphSize(
         n_entities=len(graph.all_entities),
         n_triplets=count_triplets(graph),
         has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
     )
-    return default_settings(Task(task_of(graph)), size)
+    settings = default_settings(Task(task_of(graph)), size)
+    if architecture is None or settings.walk.length > 1:
+        return settings
+    network = read_architecture(architecture)
+    is_alike = one_step_form(network) == canonical_form(network)
+    length = 1 if is_alike else WalkSettings.link_prediction().length
+    return replace(settings, walk=replace(settings.walk, length=length))
 
 
 def trial_settings(graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:

@@ -173,15 +173,10 @@ def tune(
             f"the plan has the strategy {wanted.strategy}, but a tuning has one of its own. "
             "Give a plan with the strategy tune."
         )
-    experiment = build_experiment(
-        graph,
-        architecture=read_given_architecture(architecture),
-        seed=seed,
-        settings=with_changes(
-            read_given_settings(settings, final_settings(graph)), **settings_in(shortcuts)
-        ),
-        plan=wanted,
-    )
+    code = read_given_architecture(architecture)
+    base = read_given_settings(settings, final_settings(graph, code))
+    chosen = with_changes(base, **settings_in(shortcuts))
+    experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen, plan=wanted)
     place = choose_place(out, is_resumed=resume)
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=TUNING_TRIALS)

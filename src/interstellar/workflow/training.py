@@ -63,11 +63,10 @@ def train(
             "published set."
         )
     graph = read_data(data, audience)
-    base = final_settings(graph) if row is None else row.settings
+    code = read_given_architecture(wanted)
+    base = final_settings(graph, code) if row is None else row.settings
     chosen = with_changes(read_given_settings(settings, base), **changes)
-    experiment = build_experiment(
-        graph, architecture=read_given_architecture(wanted), seed=seed, settings=chosen
-    )
+    experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen)
     place = choose_place(out, is_resumed=resume)
     with training_bar(chosen.max_epochs, chosen.metric, audience) as observer:
         train_run(
