@@ -35,7 +35,9 @@ ENOUGH_EPOCHS = 27
 LEAST_DIM = 64
 MOST_VALIDATED = 300
 """Triplets or pairs on which the time of a validation is measured."""
-N_MEASURED_STEPS = 4
+N_MEASURED_STEPS = 3
+QUICK_SECONDS = 0.5
+"""Steps that together take less are measured again: the first ones are slower than others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,10 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
     for architecture in (COMPLEX, RSN):
         network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
         training = Training(network, paths, short, seed=0, measure=measure)
-        reports.append([training.run_epoch(SilentObserver()) for _ in range(2)][-1])
+        report = training.run_epoch(SilentObserver())
+        if report.train_seconds < QUICK_SECONDS:
+            report = training.run_epoch(SilentObserver())
+        reports.append(report)
     n_paths = WalkGraph.of(graph).n_triplets * settings.walk.paths_per_triplet
     n_steps = math.ceil(n_paths / settings.batch_size)
     step_seconds = sum(report.step_ms for report in reports) / 2000
@@ -91,14 +96,16 @@ def fit_to_time(
     keeps_dim: bool,
 ) -> tuple[TrainingSettings, Speed]:
     """Return the settings with which there is time for a search, and how long they take."""
+    enough = min(ENOUGH_EPOCHS, settings.max_epochs)
     while True:
         speed = measure(settings)
         n_epochs = count_epochs(settings, speed, seconds, n_workers)
-        is_enough = n_epochs >= min(ENOUGH_EPOCHS, settings.max_epochs)
-        if is_enough or keeps_dim or settings.dim < 2 * LEAST_DIM:
+        if n_epochs >= enough or keeps_dim or settings.dim < 2 * LEAST_DIM:
             refuse_too_short(settings, speed, seconds)
             return with_epochs(settings, max(1, n_epochs)), speed
-        settings = replace(settings, dim=settings.dim // 4 * 2)
+        n_halvings = math.ceil(math.log2(enough / max(1, n_epochs)))  # as if time went with it
+        dim = max(LEAST_DIM, settings.dim >> n_halvings)
+        settings = replace(settings, dim=dim - dim % 2)
 
 
 def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float, n_workers: int) -> int:
