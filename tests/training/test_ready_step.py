@@ -215,3 +215,10 @@ def test_what_is_kept_is_as_it_was_before() -> None:
         tensor.fill_(7)
 
     assert tensor.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_bound_on_embeddings_that_an_alignment_does_not_have_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"max_norm is 2\.0.*Leave it out"):
+        build_training(LITERATURE["RSN"], ONE_WAY, max_norm=2.0)
+
+    build_training(LITERATURE["RSN"], TWO_WAY, max_norm=2.0)

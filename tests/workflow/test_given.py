@@ -25,11 +25,13 @@ from interstellar.training.presets import (
     COUNTRIES,
     LINK_PREDICTION,
     WN18RR_SEARCH,
+    paper_preset,
 )
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.given import (
     build_experiment,
     final_settings,
+    published_settings,
     read_data,
     read_given_architecture,
     read_given_settings,
@@ -74,6 +76,17 @@ def test_what_would_be_another_network_on_single_triplets_is_trained_on_paths(
     settings = final_settings(graph, architecture)
 
     assert settings == replace(usual, walk=replace(usual.walk, length=length))
+
+
+def test_the_final_training_as_published_has_the_row_of_a_set_or_the_rule() -> None:
+    graph = read_data("synthetic:entities=60", NOBODY)
+    assert isinstance(graph, KnowledgeGraph)
+
+    published = published_settings(replace(graph, name="WN18RR"), "PTransE-add")
+
+    assert published == paper_preset("WN18RR").settings
+    assert published_settings(graph, "PTransE-add") == final_settings(graph, "PTransE-add")
+    assert published_settings(replace(graph, name="DBP-WD"), "TransE") == final_settings(graph)
 
 
 def test_a_pair_counts_the_triplets_and_entities_of_both_its_graphs() -> None:

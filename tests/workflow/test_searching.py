@@ -184,11 +184,21 @@ def test_settings_are_left_alone_where_only_architectures_are_searched() -> None
     assert all(not trial.settings for trial in found.trials)
 
 
+@pytest.mark.parametrize("after", [{"ensemble": True}, {"finalists": 2}])
+def test_as_published_there_are_no_finalists_and_no_ensemble(after: dict[str, Any]) -> None:
+    plan = ist.SearchPlan(as_published=True)
+
+    with pytest.raises(SettingsError, match="trains its winner once"):
+        ist.search(
+            DATA, plan, trials=1, retraining=ist.Retraining(then_train=True, **after), **SMALL
+        )
+
+
 def test_as_published_trials_and_the_final_training_have_settings_of_their_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     final = with_changes(COUNTRIES, dim=10, epochs=3)
-    monkeypatch.setattr("interstellar.workflow.searching.final_settings", lambda _graph: final)
+    monkeypatch.setattr("interstellar.workflow.searching.published_settings", lambda *_: final)
     plan = ist.SearchPlan(as_published=True)
     found = ist.search(DATA, plan, trials=1, then_train=True, out=tmp_path / "run", **SMALL)
 

@@ -202,7 +202,7 @@ COUNTRIES_PRESETS = tuple(
 
 def paper_preset(data_name: str) -> Preset:
     """Return the published row of a set, whose name may be in any case."""
-    preset = _find_preset(data_name)
+    preset = find_row(data_name)
     if preset is None:
         raise SettingsError(
             f"{data_name} has no published settings. The paper's rows are for "
@@ -222,6 +222,7 @@ def search_settings(task: Task, data_name: str) -> TrainingSettings:
     return FB15K_237_SEARCH if name == "fb15k-237" else WN18RR_SEARCH
 
 
-def _find_preset(data_name: str) -> Preset | None:
+def find_row(data_name: str) -> Preset | None:
+    """Return the published row of a set; None: it has none."""
     wanted = data_name.strip().casefold()
     return next((row for row in PAPER_PRESETS if row.data.casefold() == wanted), None)

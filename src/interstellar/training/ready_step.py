@@ -15,7 +15,7 @@ from interstellar.errors import SettingsError, TrainingError
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.softmax_loss import LossPlan
 from interstellar.training.optimizers import FlatParameters
-from interstellar.training.settings import Precision, TrainingSettings
+from interstellar.training.settings import USUAL_MAX_NORM, Precision, TrainingSettings
 from interstellar.training.step import StepPlan, TrainingStep
 from interstellar.training.threads import fitting_threads
 
@@ -30,6 +30,11 @@ def ready_step(
         raise SettingsError(
             f"batch_size is {settings.batch_size} and there are {len(paths)} paths, but "
             "batch normalisation needs at least two in a batch. Raise the batch size."
+        )
+    if not network.form.is_two_way and settings.max_norm not in (None, USUAL_MAX_NORM):
+        raise SettingsError(
+            f"max_norm is {settings.max_norm}, but only the embeddings of link prediction are "
+            "bounded, and this is an alignment. Leave it out."
         )
     n_rows = batch_size * (paths.shape[1] // 2)
     plan = first_plan(n_rows, network.size.n_entities, paths.device, is_mixed=is_mixed)

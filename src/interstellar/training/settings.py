@@ -13,6 +13,8 @@ MAX_DIM = 2**16
 MAX_COUNT = 2**31 - 1
 FORMER_NAMES = {"l2": "weight_decay", "decay": "lr_decay", "selection": "metric"}
 """What settings were called in version 0.1."""
+USUAL_MAX_NORM = 1.0
+"""Of the paper's program, in link prediction."""
 LATER_SETTINGS = ("optimizer", "n3", "label_smoothing", "max_norm")
 """Settings that older experiment files lack: there they had their defaults."""
 _FIELDS = {"epochs": "max_epochs", "negatives": "n_negatives"}
@@ -92,7 +94,7 @@ class TrainingSettings:
     """Weight of the regulariser N3: cubes of the embeddings of each step, summed; 0: none."""
     label_smoothing: float = 0.0
     """Share of the target that all entities have alike, with the full softmax; 0: none."""
-    max_norm: float | None = 1.0
+    max_norm: float | None = USUAL_MAX_NORM
     """To what length embeddings of entities are cut after each step of link prediction; None: to
     none. In alignment nothing is cut."""
     walk: WalkSettings

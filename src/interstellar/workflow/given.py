@@ -22,7 +22,7 @@ from interstellar.searching.retraining import tuned_settings
 from interstellar.searching.search_journal import read_written, winner_of
 from interstellar.searching.trial import Trial
 from interstellar.training.defaults import GraphSize, default_settings
-from interstellar.training.presets import Preset, paper_preset, search_settings
+from interstellar.training.presets import Preset, find_row, paper_preset, search_settings
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.progress import Audience, tell
 from interstellar.workflow.search_result import SearchResult
@@ -69,6 +69,13 @@ def trial_settings(graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:
     if plan.as_published:
         return search_settings(Task(task_of(graph)), graph.name)
     return final_settings(graph)
+
+
+def published_settings(graph: AnyGraph, architecture: str) -> TrainingSettings:
+    """Return the settings of the paper's final training on a set, or what fits another graph."""
+    row = find_row(graph.name)
+    is_of_task = row is not None and row.task is Task(task_of(graph))
+    return row.settings if row is not None and is_of_task else final_settings(graph, architecture)
 
 
 def count_triplets(graph: AnyGraph) -> int:

@@ -27,7 +27,7 @@ from interstellar.runs.search_plan import (
     StrategyName,
 )
 from interstellar.runs.training_run import spell_out
-from interstellar.searching.search_journal import last_budget
+from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.searching.search_run import Workers
 from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
 from interstellar.words import choose
@@ -37,6 +37,7 @@ from interstellar.workflow.given import (
     build_experiment,
     count_triplets,
     final_settings,
+    published_settings,
     read_data,
     read_given_architecture,
     read_given_settings,
@@ -116,7 +117,7 @@ def search(
     stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
     base = choose_experiment(graph, plan, before, seed, is_same_data=data is None)
     wanted = keep_given(base.plan, shortcuts)
-    n_finalists = 1 if wanted.as_published else after.n_finalists
+    n_finalists = count_finalists(wanted, after)
     chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
     if before is None and spent.seconds is not None:
         is_fixed = shortcuts.get("epochs") is not None
@@ -130,7 +131,9 @@ def search(
     )
     if not after.then_train:
         return SearchResult(place)
-    final = final_settings(graph) if wanted.as_published else None
+    final = None
+    if wanted.as_published:
+        final = published_settings(graph, read_written(os.fspath(place.path)))
     model = stage.train_winner(experiment, place, spent, final, ensemble=after.ensemble)
     return SearchResult(place, model=model)
 
@@ -244,6 +247,18 @@ def keep_given(plan: SearchPlan | None, shortcuts: SearchShortcuts) -> SearchPla
     given = [name for name, value in settings_in(shortcuts).items() if value is not None]
     kept = (*plan.keep, *(name for name in given if name in SEARCHED))
     return replace(plan, keep=tuple(dict.fromkeys(kept)))
+
+
+def count_finalists(plan: SearchPlan, after: Retraining) -> int:
+    """Return how many of the best are repeated; the paper's search knows no such thing."""
+    if not plan.as_published:
+        return after.n_finalists
+    if after.ensemble or after.finalists not in (None, 1):
+        raise SettingsError(
+            "finalists or an ensemble were asked for, but the search as published trains its "
+            "winner once. Leave them, or `as_published`, out."
+        )
+    return 1
 
 
 def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
