@@ -2,8 +2,9 @@
 
 For each graph, all with the graph's own settings and seeds of their own:
 
-- `search`: the default search of so many seconds, its winner handed over; also as an ensemble;
-- `random`: the same with random proposals;
+- `search`: the default search of so many seconds, its winner handed over, and beside it the
+  ensemble of its seeds and the best known model as trained within the search;
+- `random`: the same with random proposals, from scratch;
 - `tune`: the settings of one known model (ComplEx; RSN for two graphs) tuned as long;
 - `known`: known models trained once each, without any search.
 
@@ -24,13 +25,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import torch
+
 import interstellar
 from interstellar import Budget, Retraining, SearchPlan
 from interstellar.data.catalogue import data_root
 from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.device import find_device
+from interstellar.records.run_folder import RunFolder
+from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import name_device
 from interstellar.runs.search_plan import StrategyName
+from interstellar.searching.finalists import find_gain
+from interstellar.searching.judge import TRIALS
+from interstellar.searching.retraining import FINAL, join_seeds, read_state, tuned_settings
+from interstellar.searching.search_journal import trials_of
+from interstellar.searching.trial import Trial
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import build_network, task_for
 
 Line: TypeAlias = dict[str, Any]
 
@@ -82,20 +94,26 @@ def ways(
             graph,
             plan,
             budget=budget,
-            retraining=Retraining(then_train=True, ensemble=True),
+            retraining=Retraining(then_train=True),
             out=out,
             workers=arguments.workers,
             **common,
         )
         assert found.model is not None
         gain = None if found.gain is None else found.gain.describe()
+        settings = read_experiment(RunFolder.open(out / FINAL).experiment_file).settings
         best = asdict(found.best.result) | {"formula": found.best.formula}
         return {
             "metrics": found.model.metrics,
             "gain": gain,
             "best": best,
-            "trials": len(found.trials),
+            "trials": [describe_trial(trial) for trial in found.trials],
             "settings": dict(found.best.settings),
+            "dim": settings.dim,
+            "max_epochs": settings.max_epochs,
+            "seeds": len(found.finalists[0].runs) if found.finalists else 1,
+            "ensemble": measure_ensemble(out, graph, find_device(arguments.device)),
+            "known": measure_known(out, graph, find_device(arguments.device)),
         }
 
     def tune(out: Path) -> Line:
@@ -123,6 +141,46 @@ def ways(
     if "known" in arguments.ways:
         for name in KNOWN:
             yield name, partial(train, name)
+
+
+def describe_trial(trial: Trial) -> Line:
+    result = trial.result
+    return {
+        "code": trial.code,
+        "settings": dict(trial.settings),
+        "epochs": result.epochs,
+        "score": trial.score,
+        "seconds": result.seconds,
+    }
+
+
+def measure_ensemble(out: Path, graph: AnyGraph, device: torch.device) -> dict[str, float] | None:
+    """Return the test metrics of the winner's seeds joined; None: no better on validation."""
+    experiment = read_experiment(RunFolder.open(out / FINAL).experiment_file)
+    joined = join_seeds(RunFolder.open(out), experiment, graph, device)
+    return None if joined is None else task_for(graph).measure(joined, Split.TEST).as_dict()
+
+
+def measure_known(out: Path, graph: AnyGraph, device: torch.device) -> Line | None:
+    """Return the test metrics of the best known model, as far as the search has trained it."""
+    search = RunFolder.open(out)
+    trials = trials_of(search)
+    gain = find_gain(trials)
+    state = None if gain is None else read_state(out / TRIALS, gain.over)
+    if gain is None or state is None:
+        return None
+    settings = tuned_settings(read_experiment(search.experiment_file).settings, gain.over)
+    task = task_for(graph)
+    network = build_network(task, gain.over.architecture, dim=settings.dim, dropout=0.0)
+    for name, parameter in network.named_parameters():
+        parameter.data.copy_(state.tensors[f"best.{name}"])
+    measured = task.measure(network.to(device), Split.TEST).as_dict()
+    return {
+        "formula": gain.over.formula,
+        "epochs": gain.over.result.epochs,
+        "score": gain.over.score,
+        "test": measured,
+    }
 
 
 def note(

@@ -22,9 +22,12 @@ def settings_for(task: Task, n_entities: int, n_triplets: int) -> TrainingSettin
 
 
 def refuse_cliff(task: Task, size: GraphSize, other: GraphSize) -> None:
-    """Make sure that the settings for two sizes are the same but for small changes of rates."""
+    """Make sure that the settings for two sizes are the same but for small changes of numbers."""
     for field in fields(TrainingSettings):
         a, b = (getattr(default_settings(task, each), field.name) for each in (size, other))
+        if field.name == "dim":  # a multiple of 64
+            assert abs(a - b) <= 64
+            continue
         is_rate = isinstance(a, float) and isinstance(b, float)
         # Two digits are kept, so that a value of 0.010 may become one of 0.011.
         assert a == (pytest.approx(b, rel=0.15) if is_rate else b), field.name
@@ -101,3 +104,11 @@ def test_answers_among_a_given_few_are_learnt_as_on_countries(n_triplets: int) -
 
 def test_the_degree_counts_both_ends_of_a_triplet() -> None:
     assert GraphSize(n_entities=3, n_triplets=3).degree == 2  # a ring
+
+
+def test_the_dimension_grows_with_the_entities_as_long_as_they_fit_into_a_gibibyte() -> None:
+    dims = {n: settings_for(Task.LINK_PREDICTION, n, 5 * n).dim for n in SIZES}
+
+    assert [dims[n] for n in (1, 999, 5000, 14_951, 40_943)] == [512, 512, 768, 1024, 1280]
+    assert all(n * dim <= 1.2 * 2**28 for n, dim in dims.items())
+    assert settings_for(Task.LINK_PREDICTION, 10**8, 10**9).dim == 64

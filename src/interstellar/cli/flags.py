@@ -79,6 +79,8 @@ class Flags:
         flag = self.flag_by_name.get(name, name).replace("_", "-")
         if default is True:  # it is on unless it is switched off
             flag, text = f" /--no-{flag}", f"Do not {text[:1].lower()}{text[1:]}"
+        elif plain == bool | None:  # it can be switched on and off
+            plain, flag = bool, f"--{flag}/--no-{flag}"
         else:
             flag = f"--{flag}"
         option = typer.Option(

@@ -180,7 +180,9 @@ def show_found(found: "SearchResult", *, as_json: bool) -> None:
         print_fields({split: describe_metrics(metrics)})
     if found.model is not None:
         shown_by = found.model.path
-        report(f"The winner is in {shown_by}; `interstellar show {shown_by}` shows it.")
+        n = found.n_joined
+        joined = f", the sum of its networks of {n} seeds" if n > 1 else ""
+        report(f"The winner is in {shown_by}{joined}; `interstellar show {shown_by}` shows it.")
         return
     use = f"--architecture {found.path} --settings {found.path}"
     report(f"The run is in {found.path}; `interstellar train DATA {use}` trains the winner.")

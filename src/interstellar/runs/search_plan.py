@@ -252,8 +252,9 @@ class Retraining:
         "Train this many of the best with several seeds; the best mean wins. [default: 3]",
     ] = None
     ensemble: Annotated[
-        bool, "Join the winner's networks of several seeds into one, where that is better."
-    ] = False
+        bool | None,
+        "Join the winner's networks of all seeds into one, where that is better. [default: yes]",
+    ] = None
 
     def __post_init__(self) -> None:
         _require_count("finalists", self.finalists, 1)
@@ -267,6 +268,11 @@ class Retraining:
                 "an ensemble was asked for, but without finalists the winner has one seed. Ask for "
                 "`then_train` and at least 2 finalists, or leave `ensemble` out."
             )
+
+    @property
+    def joins_seeds(self) -> bool:
+        """Whether the winner's networks are joined: if it has several, and nobody minds."""
+        return self.ensemble is not False and self.n_finalists > 1
 
     @property
     def n_finalists(self) -> int:

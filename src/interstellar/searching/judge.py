@@ -40,9 +40,10 @@ TRIALS = "trials"
 SUPERNET_SHARE = 0.8
 """Of the time that is left, at most so much is a supernet's: its winner is to be trained yet."""
 
-
 PROGRESS_SECONDS = 0.5
 """Between two reports of how far a trial is, at least."""
+MOST_IDLE = 0.1
+"""Of a card's memory may stay with a worker between two trials."""
 
 
 def build_workbench(told: Plain, device: str) -> Workbench:
@@ -207,7 +208,11 @@ class Judge:
         return self.task.measure(network, Split.VALID).as_dict()
 
     def _give_memory_back(self) -> None:
-        if self.device.type == "cuda":
+        """Let go of what a trial has left on a card, once it is much: to look for it takes long."""
+        if self.device.type != "cuda":
+            return
+        free, total = torch.cuda.mem_get_info(self.device)
+        if torch.cuda.memory_reserved(self.device) > MOST_IDLE * total or free < MOST_IDLE * total:
             gc.collect()
             torch.cuda.empty_cache()
 

@@ -7,6 +7,8 @@ again.
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import code_text, read_architecture, to_formula
 from interstellar.data.graph import AnyGraph
@@ -62,7 +64,7 @@ def train_winner(
         seed=search.seed if winner.seed is None else winner.seed,
         plan=None,
     )
-    joined = join_seeds(run, experiment, graph) if ensemble else None
+    joined = join_seeds(run, experiment, graph, workers.device) if ensemble else None
     if joined is not None:
         experiment = replace(experiment, settings=replace(own, dim=joined.size.dim))
     refuse_earlier_winner(out / FINAL, experiment)
@@ -83,7 +85,9 @@ def train_winner(
     )
 
 
-def join_seeds(run: RunFolder, experiment: Experiment, graph: AnyGraph) -> PathNetwork | None:
+def join_seeds(
+    run: RunFolder, experiment: Experiment, graph: AnyGraph, device: torch.device
+) -> PathNetwork | None:
     """Return the winner's networks of all seeds as one; None: it is no better than the best."""
     task, architecture = task_for(graph), read_architecture(experiment.architecture)
     settings, networks = experiment.settings, []
@@ -94,10 +98,10 @@ def join_seeds(run: RunFolder, experiment: Experiment, graph: AnyGraph) -> PathN
             network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
             for name, parameter in network.named_parameters():
                 parameter.data.copy_(state.tensors[f"best.{name}"])
-            networks.append(network)
+            networks.append(network.to(device))
     if len(networks) < 2:
         return None
-    joined = join(architecture, networks)
+    joined = join(architecture, networks).to(device)
     scores = [task.measure(one, Split.VALID).as_dict()[settings.metric] for one in networks]
     score = task.measure(joined, Split.VALID).as_dict()[settings.metric]
     return joined if score > max(scores) else None

@@ -77,6 +77,11 @@ class Workers:
             return [str(self.device)] * self.n
         return [f"cuda:{i % torch.cuda.device_count()}" for i in range(self.n)]
 
+    @property
+    def n_apart(self) -> int:
+        """How many do not slow each other down: one for a card, or for a core."""
+        return self.n if self.device.type == "cpu" else len(set(self.devices()))
+
 
 def search_run(
     experiment: Experiment,

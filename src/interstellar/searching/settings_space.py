@@ -10,7 +10,7 @@ from interstellar.training.settings import TrainingSettings
 
 LEAST_BATCH = 64
 """Under it a batch is left alone: a step costs the same, whatever is in it."""
-LEAST_DIM, MOST_DIM = 16, 512
+LEAST_DIM, MOST_DIM = 16, 2048
 MOST_DROPOUT = 0.6
 FIRST_N3 = (0.01, 0.1)
 """What is tried where the graph's own settings have no N3."""

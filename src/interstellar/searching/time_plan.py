@@ -1,9 +1,9 @@
 """The plan of a search that has a limit of time: how long its trials may be, and when it ends.
 
 A fifth of the time is for the finalists, each of which is a whole training; the rest is for
-trials, of which about thirty should find room. So a training may take a tenth of the time of at
-most two workers. Where the usual one takes longer, the networks are smaller, and if that is not
-enough, they are trained for fewer epochs.
+trials, of which about thirty should find room even with one worker: as few are trained to their
+end, a training may take a fifth of the time. Where the usual one takes longer, it has fewer epochs,
+and where these would be too few, the networks are smaller.
 """
 
 import math
@@ -27,12 +27,14 @@ from interstellar.training.settings import TrainingSettings
 
 SEARCH_SHARE = 0.8
 """Of the time that a search has, where finalists follow."""
-TRAINING_SHARE = 0.1
+TRAINING_SHARE = 0.2
 FEWEST_TRAININGS = 4
 """There must be time for so many epochs."""
 ENOUGH_EPOCHS = 27
 """With fewer, networks are made smaller first, as far as this dimension."""
 LEAST_DIM = 64
+HALVED_SHARE = 0.7
+"""With half the dimension an epoch must take at most so much: on a card it may take as long."""
 MOST_VALIDATED = 300
 """Triplets or pairs on which the time of a validation is measured."""
 N_MEASURED_STEPS = 3
@@ -91,26 +93,30 @@ def fit_to_time(
     settings: TrainingSettings,
     measure: Callable[[TrainingSettings], Speed],
     seconds: float,
-    n_workers: int,
     *,
     keeps_dim: bool,
 ) -> tuple[TrainingSettings, Speed]:
     """Return the settings with which there is time for a search, and how long they take."""
-    enough = min(ENOUGH_EPOCHS, settings.max_epochs)
-    while True:
-        speed = measure(settings)
-        n_epochs = count_epochs(settings, speed, seconds, n_workers)
-        if n_epochs >= enough or keeps_dim or settings.dim < 2 * LEAST_DIM:
-            refuse_too_short(settings, speed, seconds)
-            return with_epochs(settings, max(1, n_epochs)), speed
+    enough, speed = min(ENOUGH_EPOCHS, settings.max_epochs), measure(settings)
+    while not keeps_dim and settings.dim >= 2 * LEAST_DIM:
+        n_epochs = count_epochs(settings, speed, seconds)
+        if n_epochs >= enough:
+            break
         n_halvings = math.ceil(math.log2(enough / max(1, n_epochs)))  # as if time went with it
         dim = max(LEAST_DIM, settings.dim >> n_halvings)
-        settings = replace(settings, dim=dim - dim % 2)
+        smaller = replace(settings, dim=dim - dim % 2)
+        faster = measure(smaller)
+        worthwhile = HALVED_SHARE ** math.log2(settings.dim / smaller.dim)
+        if faster.per_epoch(smaller) > worthwhile * speed.per_epoch(settings):
+            break
+        settings, speed = smaller, faster
+    refuse_too_short(settings, speed, seconds)
+    return with_epochs(settings, max(1, count_epochs(settings, speed, seconds))), speed
 
 
-def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float, n_workers: int) -> int:
+def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float) -> int:
     """Return how many epochs a training may have, at most those of the settings."""
-    n_epochs = int(TRAINING_SHARE * min(2, n_workers) * seconds / speed.per_epoch(settings))
+    n_epochs = int(TRAINING_SHARE * seconds / speed.per_epoch(settings))
     return max(0, min(settings.max_epochs, n_epochs))
 
 

@@ -5,8 +5,9 @@ settings on graphs from 14 to 40,000 entities. They are powers, so that graphs t
 are trained alike.
 
 Link prediction: Adagrad on single triplets, without a bound on the embeddings, is within a few per
-cent of the best found on every graph. Only the weight of N3 depends on the graph: it is less where
-entities have many triplets, and where there are few entities.
+cent of the best found on every graph. Two things depend on the graph: with many entities the
+dimension is larger; and N3 weighs less where entities have many triplets, and where there are few
+entities.
 
 Entity alignment: the fewer the triplets, the longer the steps and the stronger the decay.
 """
@@ -35,6 +36,8 @@ class GraphSize:
         return 2 * self.n_triplets / max(1, self.n_entities)
 
 
+MOST_NUMBERS = 2**28
+"""Of all entities together, 1 GiB: with very many entities the dimension is smaller again."""
 LINK_PREDICTION = TrainingSettings(
     dim=512,
     batch_size=512,
@@ -60,8 +63,8 @@ ALIGNMENT = TrainingSettings(
     dropout=0.5,
     lr_decay=0.98,
     max_epochs=36,
-    validate_every=2,
-    patience=6,
+    validate_every=1,
+    patience=12,
     metric=Metric.MRR,
     gradient_norm=5.0,
     walk=WalkSettings.alignment(),
@@ -74,8 +77,13 @@ def default_settings(task: Task, size: GraphSize) -> TrainingSettings:
         return _for_alignment(size)
     if size.has_answers:
         return COUNTRIES
-    few = min(1.0, size.n_entities / 1000)
-    return replace(LINK_PREDICTION, n3=_round(0.15 * max(1.0, size.degree) ** -0.3 * few**0.5))
+    thousands = size.n_entities / 1000
+    dim = min(512 * max(1.0, thousands) ** 0.25, MOST_NUMBERS / max(1, size.n_entities))
+    return replace(
+        LINK_PREDICTION,
+        dim=64 * max(1, round(dim / 64)),
+        n3=_round(0.15 * max(1.0, size.degree) ** -0.3 * min(1.0, thousands) ** 0.5),
+    )
 
 
 def _for_alignment(size: GraphSize) -> TrainingSettings:

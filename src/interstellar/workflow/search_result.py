@@ -12,11 +12,11 @@ from interstellar.architecture.notation import from_code_text
 from interstellar.data.graph import AnyGraph
 from interstellar.data.tables import hand_over
 from interstellar.records.run_folder import RunFolder
-from interstellar.runs.experiment import Experiment
+from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
-from interstellar.searching.retraining import FINAL, train_winner
+from interstellar.searching.retraining import FINAL, train_winner, tuned_settings
 from interstellar.searching.search_journal import trials_of, winner_of
 from interstellar.searching.search_run import (
     Workers,
@@ -86,6 +86,16 @@ class SearchResult:
     def gain(self) -> Gain | None:
         """What the winner is ahead of the best known model; None: none was tried."""
         return find_gain(self._trials)
+
+    @property
+    def n_joined(self) -> int:
+        """How many networks, of one seed each, the trained winner is joined of."""
+        search = read_experiment(RunFolder.open(self.path).experiment_file)
+        assert search.plan is not None
+        if self.model is None or search.plan.as_published:
+            return 1
+        alone = tuned_settings(search.settings, self.best)
+        return self.model.trained.experiment.settings.dim // alone.dim
 
     @property
     def trials(self) -> list[Trial]:
@@ -197,7 +207,6 @@ class Stage:
             settings,
             lambda changed: measure_speed(graph, changed, self.workers.device),
             budget.seconds,
-            self.workers.n,
             keeps_dim=keeps_epochs or "dim" in plan.keep,
         )
         fitted = settings if keeps_epochs else fitted
@@ -205,7 +214,7 @@ class Stage:
             fitted,
             speed,
             budget.seconds,
-            self.workers.n,
+            self.workers.n_apart,
             has_finalists=n_finalists > 1,
             prune=plan.prune,
         )

@@ -54,8 +54,9 @@ PAPER_TRIALS = 100
 MOST_WORKERS = 8
 LEAST_SECONDS = 60.0
 """With less time than that, workers would take too much of it until they are ready."""
-WORKERS_ON_A_CARD, SMALL_TRIPLETS = 4, 30_000
-"""Trainings on fewer triplets leave a card idle for most of the time."""
+WORKERS_ON_A_CARD, SMALL_TRIPLETS = 2, 30_000
+"""Two hide each other's setting up and validating. Where there are fewer triplets, that is most of
+the time, and a card has a worker for every two cores."""
 
 
 class SearchShortcuts(SettingsChanges, total=False):
@@ -134,7 +135,8 @@ def search(
     final = None
     if wanted.as_published:
         final = published_settings(graph, read_written(os.fspath(place.path)))
-    model = stage.train_winner(experiment, place, spent, final, ensemble=after.ensemble)
+    joins = after.joins_seeds and not wanted.as_published
+    model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
 
 
@@ -201,7 +203,8 @@ def choose_workers(
         n = 1
     elif n is None and found.type == "cuda":
         n = torch.cuda.device_count() if found.index is None else 1
-        n *= WORKERS_ON_A_CARD if count_triplets(graph) < SMALL_TRIPLETS else 1
+        is_small = count_triplets(graph) < SMALL_TRIPLETS
+        n *= min(MOST_WORKERS, max(2, count_cores() // 2)) if is_small else WORKERS_ON_A_CARD
     return Workers(device=found, n=n or min(MOST_WORKERS, count_cores()))
 
 
