@@ -2,8 +2,8 @@
 
 For each graph, all with the graph's own settings and seeds of their own:
 
-- `search`: the default search of so many seconds, its winner handed over, and beside it the
-  ensemble of its seeds and the best known model as trained within the search;
+- `search`: the default search of so many seconds, its winner handed over; beside it the best of the
+  winner's seeds alone, and the best known model as trained within the search;
 - `random`: the same with random proposals, from scratch;
 - `tune`: the settings of one known model (ComplEx; RSN for two graphs) tuned as long;
 - `known`: known models trained once each, without any search.
@@ -36,10 +36,8 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import name_device
 from interstellar.runs.search_plan import StrategyName
-from interstellar.searching.finalists import find_gain
 from interstellar.searching.judge import TRIALS
-from interstellar.searching.retraining import FINAL, join_seeds, read_state, tuned_settings
-from interstellar.searching.search_journal import trials_of
+from interstellar.searching.retraining import FINAL, read_state, tuned_settings
 from interstellar.searching.trial import Trial
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import build_network, task_for
@@ -102,6 +100,8 @@ def ways(
         assert found.model is not None
         gain = None if found.gain is None else found.gain.describe()
         settings = read_experiment(RunFolder.open(out / FINAL).experiment_file).settings
+        alone = found.finalists[0].best_run if found.finalists else found.best
+        known = None if found.gain is None else found.gain.over
         best = asdict(found.best.result) | {"formula": found.best.formula}
         return {
             "metrics": found.model.metrics,
@@ -112,8 +112,9 @@ def ways(
             "dim": settings.dim,
             "max_epochs": settings.max_epochs,
             "seeds": len(found.finalists[0].runs) if found.finalists else 1,
-            "ensemble": measure_ensemble(out, graph, find_device(arguments.device)),
-            "known": measure_known(out, graph, find_device(arguments.device)),
+            "joined": found.n_joined,
+            "alone": measure_trial(out, graph, alone, find_device(arguments.device)),
+            "known": measure_trial(out, graph, known, find_device(arguments.device)),
         }
 
     def tune(out: Path) -> Line:
@@ -154,33 +155,18 @@ def describe_trial(trial: Trial) -> Line:
     }
 
 
-def measure_ensemble(out: Path, graph: AnyGraph, device: torch.device) -> dict[str, float] | None:
-    """Return the test metrics of the winner's seeds joined; None: no better on validation."""
-    experiment = read_experiment(RunFolder.open(out / FINAL).experiment_file)
-    joined = join_seeds(RunFolder.open(out), experiment, graph, device)
-    return None if joined is None else task_for(graph).measure(joined, Split.TEST).as_dict()
-
-
-def measure_known(out: Path, graph: AnyGraph, device: torch.device) -> Line | None:
-    """Return the test metrics of the best known model, as far as the search has trained it."""
-    search = RunFolder.open(out)
-    trials = trials_of(search)
-    gain = find_gain(trials)
-    state = None if gain is None else read_state(out / TRIALS, gain.over)
-    if gain is None or state is None:
-        return None
-    settings = tuned_settings(read_experiment(search.experiment_file).settings, gain.over)
-    task = task_for(graph)
-    network = build_network(task, gain.over.architecture, dim=settings.dim, dropout=0.0)
+def measure_trial(out: Path, graph: AnyGraph, trial: Trial | None, device: torch.device) -> Line:
+    """Return the test metrics of a trial at its best epoch, as far as the search has trained it."""
+    state = None if trial is None else read_state(out / TRIALS, trial)
+    if trial is None or state is None:
+        return {"test": None}
+    searched = read_experiment(RunFolder.open(out).experiment_file).settings
+    settings, task = tuned_settings(searched, trial), task_for(graph)
+    network = build_network(task, trial.architecture, dim=settings.dim, dropout=0.0)
     for name, parameter in network.named_parameters():
         parameter.data.copy_(state.tensors[f"best.{name}"])
     measured = task.measure(network.to(device), Split.TEST).as_dict()
-    return {
-        "formula": gain.over.formula,
-        "epochs": gain.over.result.epochs,
-        "score": gain.over.score,
-        "test": measured,
-    }
+    return describe_trial(trial) | {"formula": trial.formula, "test": measured}
 
 
 def note(

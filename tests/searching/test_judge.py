@@ -141,6 +141,22 @@ def test_a_promoted_trial_is_bit_for_bit_one_that_was_never_stopped(
     assert_same_state(rungs, whole)
 
 
+@pytest.mark.parametrize("is_slow", [False, True], ids=["quick to write", "slow to write"])
+def test_what_is_trained_sooner_than_written_is_trained_again_and_earns_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    monkeypatch.setattr(judge_module, "WRITTEN_BYTES", 1.0 if is_slow else 1e12)
+    search = small_search(settings=LONG, plan=SearchPlan(from_scratch=True))
+    judge = Judge(search, CPU, checkpoints=tmp_path)
+    whole = Judge(search, CPU).do(from_scratch(COMPL_EX))
+
+    judge.do(from_scratch(COMPL_EX, epochs=1))
+
+    assert checkpoint_file(tmp_path, 0).exists() is not is_slow
+    assert without_time(judge.do(from_scratch(COMPL_EX))) == without_time(whole)
+    assert checkpoint_file(tmp_path, 0).exists()
+
+
 def assert_same_state(first: Path, second: Path) -> None:
     """Compare where a trial left off in two folders, but for the time it took."""
     ours, theirs = (load_checkpoint(checkpoint_file(folder, 0)) for folder in (first, second))

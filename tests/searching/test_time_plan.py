@@ -68,6 +68,14 @@ def test_networks_are_not_smaller_where_that_hardly_saves_time() -> None:
     assert (fitted.dim, fitted.max_epochs) == (LINK_PREDICTION.dim, 4)
 
 
+def test_networks_are_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:
+    fitted, _ = fit_to_time(
+        LINK_PREDICTION, taking(lambda settings: 10 + settings.dim / 32), 60, keeps_dim=False
+    )
+
+    assert (fitted.dim, fitted.max_epochs) == (LEAST_DIM, 1)
+
+
 def test_a_dimension_that_was_given_is_kept_and_the_epochs_are_fewer() -> None:
     fitted, _ = fit_to_time(
         LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, keeps_dim=True

@@ -25,6 +25,7 @@ from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import SharedScore
 from interstellar.runs.training_run import checkpoint_of, load_data
+from interstellar.searching.rungs import REDUCTION, Rungs
 from interstellar.searching.supernet import Reading, Supernet, run_relaxed, run_shared_round
 from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.trial import Proposal, Stop, TrialResult
@@ -42,6 +43,8 @@ SUPERNET_SHARE = 0.8
 
 PROGRESS_SECONDS = 0.5
 """Between two reports of how far a trial is, at least."""
+WRITTEN_BYTES = 200e6
+"""A second: to fetch, hash and write a checkpoint, and to read it again."""
 MOST_IDLE = 0.1
 """Of a card's memory may stay with a worker between two trials."""
 
@@ -78,6 +81,7 @@ class Judge:
         self.device = device
         self.paths: PathTable = self._sample_paths(self.settings.walk, self.seed)
         self._checkpoints = checkpoints
+        self._first_rung = Rungs.of(self.settings, prune=experiment.plan.prune).first
         self._shared_score = experiment.plan.shared_score
         self._path_tensor = torch.from_numpy(self.paths.array).to(device)
 
@@ -157,6 +161,8 @@ class Judge:
     def _leave_off(self, proposal: Proposal, training: Training) -> None:
         """Write down where a trial stands; it is just trained again where there is no room."""
         if self._checkpoints is None or training.progress.n_epochs == 0:
+            return
+        if proposal.epochs == self._first_rung and not is_worth_writing(training):
             return
         state = checkpoint_of(training)
         state = replace(state, metadata={**state.metadata, "trial": _text_of(proposal)})
@@ -270,6 +276,16 @@ class _Watch:
         n_done, n_epochs = self._epochs
         self._told_at = time.perf_counter()
         self._on_progress(self._number, round(n_done + share, 2), n_epochs)
+
+
+def is_worth_writing(training: Training) -> bool:
+    """Return whether to train again, if need be, would take longer than to write it all down.
+
+    One of so many goes on from its first rung; large tables take longer to write than to train.
+    """
+    n_bytes = sum(tensor.nbytes for tensor in training.saved_tensors().values())
+    is_dear = training.progress.seconds / REDUCTION > n_bytes / WRITTEN_BYTES
+    return is_dear or training.progress.is_over
 
 
 def checkpoint_file(folder: Path, number: int) -> Path:

@@ -35,6 +35,8 @@ ENOUGH_EPOCHS = 27
 LEAST_DIM = 64
 HALVED_SHARE = 0.7
 """With half the dimension an epoch must take at most so much: on a card it may take as long."""
+FEW_EPOCHS = 4
+"""Where there is no time even for these, whatever saves some is welcome."""
 MOST_VALIDATED = 300
 """Triplets or pairs on which the time of a validation is measured."""
 N_MEASURED_STEPS = 3
@@ -107,7 +109,8 @@ def fit_to_time(
         smaller = replace(settings, dim=dim - dim % 2)
         faster = measure(smaller)
         worthwhile = HALVED_SHARE ** math.log2(settings.dim / smaller.dim)
-        if faster.per_epoch(smaller) > worthwhile * speed.per_epoch(settings):
+        saves_little = faster.per_epoch(smaller) > worthwhile * speed.per_epoch(settings)
+        if saves_little and n_epochs >= FEW_EPOCHS:
             break
         settings, speed = smaller, faster
     refuse_too_short(settings, speed, seconds)
