@@ -54,9 +54,9 @@ PAPER_TRIALS = 100
 MOST_WORKERS = 8
 LEAST_SECONDS = 60.0
 """With less time than that, workers would take too much of it until they are ready."""
-WORKERS_ON_A_CARD, SMALL_TRIPLETS = 2, 30_000
-"""Two hide each other's setting up and validating. Where there are fewer triplets, that is most of
-the time, and a card has a worker for every two cores."""
+WORKERS_ON_A_CARD, MORE_WORKERS, SMALL_TRIPLETS = 2, 4, 30_000
+"""Two hide each other's setting up and validating. With fewer triplets that is most of the time, so
+there are more; but eight are no faster than four."""
 
 
 class SearchShortcuts(SettingsChanges, total=False):
@@ -204,7 +204,7 @@ def choose_workers(
     elif n is None and found.type == "cuda":
         n = torch.cuda.device_count() if found.index is None else 1
         is_small = count_triplets(graph) < SMALL_TRIPLETS
-        n *= min(MOST_WORKERS, max(2, count_cores() // 2)) if is_small else WORKERS_ON_A_CARD
+        n *= MORE_WORKERS if is_small else WORKERS_ON_A_CARD
     return Workers(device=found, n=n or min(MOST_WORKERS, count_cores()))
 
 
