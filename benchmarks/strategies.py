@@ -1,380 +1,227 @@
-"""The strategies against each other: best score so far after each trial, over several seeds.
+"""The strategies against each other on several graphs, over several seeds, with equal time.
 
-All searches (strategy × seed) go in lockstep: in each round every search has one network to be
-trained from scratch, and those that no search has met before are trained, each once.
+Each search is `interstellar.search` from scratch, with rungs as always, on one thread of the CPU;
+networks are small and trained for few epochs, so that a search of seconds has many trials. All
+strategies search architectures under the graph's own settings; the supernets of DARTS and one-shot
+are trained as long as there is time.
 
-- A network is trained under its canonical name, with the training seed 0 and the paths of seed 0,
-  whoever proposes it. So its score is the same in every search, and is computed once. What
-  differs from seed to seed is what a strategy draws, and everything random in its supernets.
-- A trial is a network that is new to its search, as in `interstellar search`: one that another
-  search has trained is a trial too, one that it has met itself is not. Supernets are no trials.
-- Nothing is stopped early, and everything is trained in float32 under the same settings.
-- A failed network earns 0. A search that has ended keeps its best: DARTS and one-shot, which have
-  one trial, are horizontal lines.
+`run` adds one line a search to a file, as soon as it ends; what is in the file is not done again.
+Seeds are the outer loop, so that a part of a run compares all strategies too. `report` reads
+such files: the best validation score so far after some trials, and after some of the time, as mean
+over seeds with bootstrap intervals. A search that ends earlier keeps its best.
 
-With `--state FILE` all that was trained is kept there; the same command goes on where it was
-stopped or killed, at most one network is trained again.
-
-    python benchmarks/strategies.py --device cuda --state state.jsonl --json all.json --svg all.svg
-    python benchmarks/strategies.py --device cpu --seeds 2 --trials 6 --epochs 3 --supernet-epochs 2
+    python benchmarks/strategies.py run kinships ef500:40 --out lines.jsonl --processes 8
+    python benchmarks/strategies.py report lines.jsonl --markdown table.md --svg curves.svg
 """
 
 import argparse
 import json
-import statistics
-import sys
+import math
+import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
 
 import interstellar
-from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import code_text, from_code_text
-from interstellar.data.graph import task_of
+from interstellar import Budget, InterstellarError, SearchPlan
+from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.device import find_device
-from interstellar.records.journal import Journal
-from interstellar.runs.experiment import ANY, Experiment
 from interstellar.runs.run import name_device
-from interstellar.runs.search_plan import STRATEGIES, SearchPlan, SharedScore, StrategyName
-from interstellar.searching.judge import Judge
-from interstellar.searching.search_loop import MAX_REPEATS
-from interstellar.searching.search_run import build_strategy
-from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trial import Proposal, TrialResult
-from interstellar.training.presets import search_settings
-from interstellar.training.settings import Precision, TrainingSettings, with_changes
+from interstellar.runs.search_plan import STRATEGIES, StrategyName
+from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.given import trial_settings
+from searches import load, read_lines
+from strategies_report import after_share, n_trials_of, report
 
-TRAINING_SEED = 0
+Line: TypeAlias = dict[str, Any]
+
+GRAPHS = ("nations", "kinships", "WN18RR_v1:40", "fb237_v1", "fb237_v2:40", "ef500:40")
 SUPERNETS = (StrategyName.DARTS, StrategyName.ONE_SHOT)
-
-Curve: TypeAlias = list[float]
-"""The best score so far after each trial."""
+ENDLESS_EPOCHS = 1_000_000
+"""Of a supernet, which stops when the time is over."""
+PAIR_PATHS = 3
+"""Steps of a path where two graphs are aligned."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", default="geography-S3")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--strategies", nargs="+", type=StrategyName, default=STRATEGIES)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--trials", type=int, default=60)
-    parser.add_argument("--supernet-epochs", type=int, default=20, help="of darts and one-shot")
-    parser.add_argument("--shared-score", type=SharedScore, default=SharedScore.LOSS)
-    parser.add_argument("--epochs", type=int, help="instead of those of the settings")
-    parser.add_argument("--threads", type=int, default=1, help="of the CPU")
-    parser.add_argument("--state", type=Path, help="where all that was trained is kept")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--svg", type=Path, help="plot; PNG where the name ends so")
+    modes = parser.add_subparsers(dest="mode", required=True)
+    running = modes.add_parser("run", help="search, and add lines to a file")
+    running.add_argument("graphs", nargs="*", default=GRAPHS, help="`kinships`, `kinships:40`")
+    running.add_argument("--strategies", nargs="+", type=StrategyName, default=STRATEGIES)
+    running.add_argument("--seeds", type=int, default=10)
+    running.add_argument("--seconds", type=float, default=20.0, help="where a graph names none")
+    running.add_argument("--dim", type=int, default=32)
+    running.add_argument("--epochs", type=int, default=9)
+    running.add_argument("--processes", type=int, default=1)
+    running.add_argument("--until", type=float, help="seconds after which no search begins")
+    running.add_argument("--out", type=Path, required=True)
+    reporting = modes.add_parser("report", help="sum lines up")
+    reporting.add_argument("files", nargs="+", type=Path)
+    reporting.add_argument("--markdown", type=Path)
+    reporting.add_argument("--svg", type=Path)
     arguments = parser.parse_args()
-    if StrategyName.TUNE in arguments.strategies:
-        parser.error("tune proposes settings, not architectures")
-    torch.set_num_threads(arguments.threads)
+    if arguments.mode == "run":
+        run(arguments)
+    else:
+        report(arguments.files, markdown=arguments.markdown, svg=arguments.svg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One search to be done."""
+
+    graph: str
+    strategy: StrategyName
+    seed: int
+    seconds: float
+    dim: int
+    epochs: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.graph, str(self.strategy), self.seed
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do what is not in the file yet, in this process or several."""
+    done = {(line["graph"], line["strategy"], line["seed"]) for line in read_lines(arguments.out)}
+    searches = [search for search in list_searches(arguments) if search.key not in done]
+    ends = math.inf if arguments.until is None else time.time() + arguments.until
+    work = partial(do_in_time, ends=ends)
+    if arguments.processes == 1:
+        prepare()
+        add_lines(map(work, searches), arguments.out, len(searches))
+        return
+    spawning = multiprocessing.get_context("spawn")
+    with spawning.Pool(arguments.processes, initializer=prepare) as pool:
+        add_lines(pool.imap_unordered(work, searches), arguments.out, len(searches))
+
+
+def list_searches(arguments: argparse.Namespace) -> Iterator[Search]:
+    for seed in range(arguments.seeds):
+        for name in arguments.graphs:
+            graph, _, seconds = name.partition(":")
+            for strategy in arguments.strategies:
+                yield Search(
+                    graph=graph,
+                    strategy=strategy,
+                    seed=seed,
+                    seconds=float(seconds or arguments.seconds),
+                    dim=arguments.dim,
+                    epochs=arguments.epochs,
+                )
+
+
+def prepare() -> None:
+    """Let a process have one thread, and load what would be loaded in the time of a search."""
+    torch.set_num_threads(1)
+    for module in ("interstellar.searching.search_run", "optuna.samplers"):
+        with suppress(ImportError):
+            import_module(module)
+
+
+def add_lines(lines: Iterator[Line | None], file: Path, n: int) -> None:
+    for i, line in enumerate(lines, 1):
+        if line is None:
+            continue
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write(json.dumps(line) + "\n")
+        name = f"{line['graph']:10} {line['strategy']:9} seed {line['seed']}"
+        best, n_trials = after_share(1.0)(line), n_trials_of(line)
+        told = line["failure"] or f"{n_trials:3} trials, {best:.4f}, {line['wall']} s"
+        print(f"{i:3}/{n} {name}: {told}", flush=True)
+
+
+def do_in_time(search: Search, *, ends: float) -> Line | None:
+    return do(search) if time.time() < ends else None
+
+
+load_once = cache(load)
+
+
+def do(search: Search) -> Line:
+    """Search, and return what the journal says of it."""
+    graph, plan = load_once(search.graph), plan_of(search.strategy)
+    settings = settings_of(search, graph, plan)
+    started, failure = time.perf_counter(), None
     with tempfile.TemporaryDirectory() as folder:
-        state = arguments.state or Path(folder) / "state.jsonl"
-        with Journal.open(state) as journal:
-            figures = compare(arguments, journal)
-    print(json.dumps({key: figures[key] for key in figures if key != "strategies"}, indent=1))
-    for name, of_strategy in figures["strategies"].items():
-        print(f"{name:10} {of_strategy['mean'][-1]:.4f} ± {of_strategy['deviation'][-1]:.4f}")
-    print(describe_lead(figures))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
-    if arguments.svg:
-        draw(figures, arguments.svg)
-
-
-def compare(arguments: argparse.Namespace, journal: Journal) -> dict[str, Any]:
-    experiment = build_experiment(arguments)
-    device = find_device(arguments.device)
-    work = Workshop(arguments, experiment, device, journal)
-    searches = [
-        Search(name, seed, build_search(arguments, experiment, name, seed))
-        for name in arguments.strategies
-        for seed in range(arguments.seeds)
-    ]
-    run_in_lockstep(searches, work, arguments.trials)
-    settings = experiment.settings
+        try:
+            interstellar.search(
+                graph,
+                plan,
+                budget=Budget(time=search.seconds),
+                seed=search.seed,
+                device="cpu",
+                out=Path(folder) / "run",
+                workers=1,
+                settings=settings,
+                epochs=search.epochs,  # said so, time does not change it
+                progress=False,
+            )
+        except InterstellarError as error:
+            failure = str(error)
+        journal = read_lines(Path(folder) / "run" / "journal.jsonl")
     return {
-        "data": arguments.data,
-        "device": name_device(device),
-        "score": str(settings.metric),
-        "seeds": arguments.seeds,
-        "trials": arguments.trials,
-        "epochs": settings.max_epochs,
-        "dim": settings.dim,
-        "supernet_epochs": arguments.supernet_epochs,
-        "shared_score": str(arguments.shared_score),
-        "networks_trained": len(work.score_by_network),
-        "networks_failed": sum(score is None for score in work.score_by_network.values()),
-        "training_seconds": round(work.training_seconds, 1),
-        "supernet_seconds": round(sum(work.supernet_seconds.values()), 1),
-        "hybrid_not_under_random_from": find_lead(searches, arguments.trials),
-        "strategies": {
-            name: sum_up(searches, name, arguments.trials)
-            | {"supernet_seconds": round(work.supernet_seconds.get(name, 0.0), 1)}
-            for name in arguments.strategies
+        "graph": search.graph,
+        "strategy": str(search.strategy),
+        "seed": search.seed,
+        "seconds": search.seconds,
+        "wall": round(time.perf_counter() - started, 1),
+        "settings": {
+            "dim": settings.dim,
+            "epochs": settings.max_epochs,
+            "path_length": settings.walk.length,
         },
+        "device": name_device(find_device("cpu")),
+        **read_journal(journal),
+        "failure": failure,
     }
 
 
-def build_experiment(arguments: argparse.Namespace) -> Experiment:
-    task = task_of(interstellar.load(arguments.data))
-    settings: TrainingSettings = with_changes(
-        search_settings(task, arguments.data),
-        epochs=arguments.epochs,
-        precision=Precision.FLOAT32,
-    )
-    return Experiment(data=arguments.data, architecture=ANY, seed=TRAINING_SEED, settings=settings)
+def settings_of(search: Search, graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:
+    """Return the graph's own settings, with small networks that are soon compared."""
+    own = trial_settings(graph, plan)
+    walk = replace(own.walk, length=PAIR_PATHS) if isinstance(graph, GraphPair) else own.walk
+    return replace(own, dim=search.dim, max_epochs=search.epochs, validate_every=1, walk=walk)
 
 
-def build_search(
-    arguments: argparse.Namespace, experiment: Experiment, name: StrategyName, seed: int
-) -> SearchStrategy:
-    epochs = arguments.supernet_epochs if name in SUPERNETS else None
-    plan = SearchPlan(
+def plan_of(name: StrategyName) -> SearchPlan:
+    return SearchPlan(
         strategy=name,
         from_scratch=True,
         architecture_only=name is StrategyName.SURROGATE,
-        supernet_epochs=epochs,
+        supernet_epochs=ENDLESS_EPOCHS if name in SUPERNETS else None,
     )
-    return build_strategy(replace(experiment, seed=seed, plan=plan))
 
 
-@dataclass(slots=True, eq=False)
-class Search:
-    """One strategy with one seed."""
+def read_journal(journal: Sequence[Line]) -> Line:
+    """Return the ends of rungs as [elapsed, number, epochs, score], and what supernets took.
 
-    name: StrategyName
-    seed: int
-    strategy: SearchStrategy
-    curve: Curve = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    """Of each trial."""
-    met: set[Architecture] = field(default_factory=set)
-    """Networks whose trials it has had."""
-    waiting: Proposal | None = None
-    """What is to be trained before it can go on."""
-    n_repeats: int = 0
-    is_over: bool = False
-
-    def tell(self, proposal: Proposal, score: float | None) -> None:
-        """Learn a score; a trial if the network is new here."""
-        network = network_of(proposal)
-        self.n_repeats = self.n_repeats + 1 if network in self.met else 0
-        if network not in self.met:
-            self.met.add(network)
-            self.scores.append(score or 0.0)
-            self.curve.append(max(self.scores))
-        self.strategy.tell(proposal.number, TrialResult(score=score))
-
-
-def network_of(proposal: Proposal) -> Architecture:
-    assert proposal.architecture is not None
-    return canonical_form(proposal.architecture)
-
-
-def run_in_lockstep(searches: Sequence[Search], work: "Workshop", n_trials: int) -> None:
-    round_number = 0
-    while under_way := [search for search in searches if not search.is_over]:
-        round_number += 1
-        for search in under_way:
-            advance(search, work, n_trials)
-        waiting = [s for s in under_way if s.waiting is not None]
-        work.train([network_of(s.waiting) for s in waiting if s.waiting is not None])
-        for search in waiting:
-            assert search.waiting is not None
-            search.tell(search.waiting, work.score_of(search.waiting))
-            search.waiting = None
-        work.say(f"round {round_number}: {len(waiting)} searches waited for a network")
-
-
-def advance(search: Search, work: "Workshop", n_trials: int) -> None:
-    """Ask a search until it waits for a network that nobody has trained, or is over."""
-    while len(search.curve) < n_trials and search.n_repeats < MAX_REPEATS:
-        proposal = search.strategy.ask()
-        if proposal is None:
-            break
-        if proposal.architecture is None:
-            outcome = work.train_supernet(search, proposal)
-            search.strategy.tell(proposal.number, TrialResult.from_plain(outcome))
-        elif work.has_score(proposal):
-            search.tell(proposal, work.score_of(proposal))
-        else:
-            search.waiting = proposal
-            return
-    search.is_over = True
-
-
-class Workshop:
-    """Trains what is not known yet, and keeps all that is in the state."""
-
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        experiment: Experiment,
-        device: torch.device,
-        journal: Journal,
-    ) -> None:
-        plan = SearchPlan(strategy=StrategyName.HYBRID, shared_score=arguments.shared_score)
-        self.judge = Judge(replace(experiment, plan=plan), device)
-        self.score_by_network: dict[Architecture, float | None] = {}
-        self.training_seconds = 0.0
-        self.supernet_seconds: dict[str, float] = {}
-        self._outcome_by_key: dict[tuple[str, int, int], dict[str, Any]] = {}
-        self._journal = journal
-        self._started = time.monotonic()
-        self._begin(
-            {
-                "data": arguments.data,
-                "device": name_device(device),
-                "settings": str(experiment.settings),
-                "supernet_epochs": arguments.supernet_epochs,
-                "shared_score": str(arguments.shared_score),
-            }
-        )
-
-    def has_score(self, proposal: Proposal) -> bool:
-        return network_of(proposal) in self.score_by_network
-
-    def score_of(self, proposal: Proposal) -> float | None:
-        return self.score_by_network[network_of(proposal)]
-
-    def train(self, architectures: Sequence[Architecture]) -> None:
-        """Train each different network among them."""
-        for network in dict.fromkeys(map(canonical_form, architectures)):
-            started = time.perf_counter()
-            outcome = self.judge.do(Proposal(number=0, architecture=network).as_plain())
-            seconds = time.perf_counter() - started
-            event = {
-                "network": code_text(network),
-                "score": None if outcome["failure"] else outcome["score"],
-                "seconds": round(seconds, 3),
-            }
-            self._note(self._journal.append("trained", **event))
-            self.say(f"a network in {seconds:.1f} s")
-
-    def train_supernet(self, search: Search, proposal: Proposal) -> dict[str, Any]:
-        """Return what a supernet came to; it draws from the seed of its search."""
-        key = (str(search.name), search.seed, proposal.number)
-        if key not in self._outcome_by_key:
-            self.judge.seed = search.seed
-            outcome = self.judge.do(proposal.as_plain())
-            self.judge.seed = TRAINING_SEED
-            names = dict(zip(("strategy", "seed", "number"), key, strict=True))
-            self._note(self._journal.append("supernet", **names, outcome=outcome))
-        return self._outcome_by_key[key]
-
-    def say(self, text: str) -> None:
-        n_known = len(self.score_by_network)
-        seconds = time.monotonic() - self._started
-        print(f"{seconds:7.1f} s  {text}; {n_known} networks known", file=sys.stderr, flush=True)
-
-    def _begin(self, facts: Mapping[str, object]) -> None:
-        """Note with what the state is made, or take up what is in it."""
-        events: list[dict[str, Any]] = [dict(event) for event in self._journal.events()]
-        if not events:
-            self._journal.append("began", **facts)
-            return
-        before = {key: events[0].get(key) for key in facts}
-        before["shared_score"] = before["shared_score"] or str(SharedScore.LOSS)  # of older states
-        if before != facts:
-            sys.exit(f"error: {self._journal.path} was made with {before}, and now it is {facts}.")
-        for event in events[1:]:
-            self._note(event)
-
-    def _note(self, event: Mapping[str, Any]) -> None:
-        if event["event"] == "trained":
-            self.score_by_network[from_code_text(event["network"])] = event["score"]
-            self.training_seconds += event["seconds"]
-            return
-        name, outcome = event["strategy"], event["outcome"]
-        self._outcome_by_key[name, event["seed"], event["number"]] = outcome
-        before = self.supernet_seconds.get(name, 0.0)
-        self.supernet_seconds[name] = before + outcome.get("seconds", 0.0)
-
-
-def sum_up(searches: Sequence[Search], name: StrategyName, n_trials: int) -> dict[str, Any]:
-    """Return mean, deviation and all curves of a strategy, and how many networks it met."""
-    own = [search for search in searches if search.name is name]
+    Proposals that were tried before, and so cost nothing, are left out.
+    """
+    trials = {e["number"] for e in journal if e["event"] == "proposed" and e["kind"] == "trial"}
+    ends = [e for e in journal if e["event"] in ("ended", "unfinished") and "score" in e]
+    supernets = [e for e in ends if e["number"] not in trials]
     return {
-        "mean": mean_curve(own, n_trials, statistics.mean),
-        "deviation": mean_curve(own, n_trials, deviation),
-        "curves": [search.curve for search in own],
-        "networks": len(set().union(*(search.met for search in own))),
-        "mean_of_tens": [
-            statistics.mean(chain.from_iterable(search.scores[i : i + 10] for search in own))
-            for i in range(0, max(len(search.scores) for search in own), 10)
+        "events": [
+            [e["elapsed"], e["number"], e["epochs"], e["score"]]
+            for e in ends
+            if e["number"] in trials and "reused" not in e
         ],
+        "supernets": len(supernets),
+        "supernet_seconds": round(sum(e["seconds"] for e in supernets), 1),
     }
-
-
-def mean_curve(
-    searches: Sequence[Search], n_trials: int, over: Callable[[Sequence[float]], float]
-) -> Curve:
-    curves = [extend(search.curve, n_trials) for search in searches]
-    return [over(column) for column in zip(*curves, strict=True)]
-
-
-def deviation(values: Sequence[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def extend(curve: Curve, n_trials: int) -> Curve:
-    """Let a search that has ended keep its best; one without a trial has 0."""
-    return curve + [curve[-1] if curve else 0.0] * (n_trials - len(curve))
-
-
-def find_lead(searches: Sequence[Search], n_trials: int) -> int | None:
-    """Return from which trial on hybrid's mean is not under random's; None: it is at the end."""
-    hybrid, random = (
-        [search for search in searches if search.name is name]
-        for name in (StrategyName.HYBRID, StrategyName.RANDOM)
-    )
-    if not hybrid or not random:
-        return None
-    ours, theirs = (mean_curve(own, n_trials, statistics.mean) for own in (hybrid, random))
-    under = [trial for trial in range(1, n_trials + 1) if ours[trial - 1] < theirs[trial - 1]]
-    first = max(under, default=0) + 1
-    return first if first <= n_trials else None
-
-
-def describe_lead(figures: Mapping[str, Any]) -> str:
-    if not {"hybrid", "random"} <= figures["strategies"].keys():
-        return "hybrid and random were not both run"
-    first = figures["hybrid_not_under_random_from"]
-    if first is None:
-        return "hybrid's mean is under random's at the last trial"
-    return f"hybrid's mean is not under random's from trial {first} on"
-
-
-def draw(figures: Mapping[str, Any], file: Path) -> None:
-    """Plot mean ± deviation of every strategy; what has one trial is dashed."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    panel = figure.subplots()
-    trials = range(1, figures["trials"] + 1)
-    for name, of_strategy in figures["strategies"].items():
-        mean, spread = of_strategy["mean"], of_strategy["deviation"]
-        has_one = all(len(curve) <= 1 for curve in of_strategy["curves"])
-        [line] = panel.plot(trials, mean, label=name, linestyle="--" if has_one else "-")
-        low = [m - d for m, d in zip(mean, spread, strict=True)]
-        high = [m + d for m, d in zip(mean, spread, strict=True)]
-        panel.fill_between(trials, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
-    panel.set_xlabel("trials")
-    panel.set_ylabel(f"best {figures['score']} so far, mean ± deviation of {figures['seeds']}")
-    panel.set_title(figures["data"])
-    figure.legend(loc="outside right upper")
-    figure.savefig(file)
 
 
 if __name__ == "__main__":
