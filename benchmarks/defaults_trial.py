@@ -19,7 +19,7 @@ from interstellar.data.catalogue import data_root
 from interstellar.data.graph import AnyGraph, GraphPair, Task, task_of
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.errors import TrainingError
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_settings import WalkSettings
@@ -230,7 +230,7 @@ def train(
 ) -> dict[str, float] | None:
     """Train a network; return the test metrics of one that the rule has made."""
 
-    def measure(network: PathNetwork, split: Split = Split.VALID) -> dict[str, float]:
+    def measure(network: Network, split: Split = Split.VALID) -> dict[str, float]:
         return task.measure(network, split).as_dict()
 
     paths = load_paths(piece.graph, settings.walk, piece.seed, device)

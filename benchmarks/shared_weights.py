@@ -34,7 +34,7 @@ from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.graph import KnowledgeGraph, task_of
 from interstellar.device import find_device
 from interstellar.evaluation.ranks import double_ranks
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.searching.supernet import Supernet, queries_of, train_uniformly
@@ -137,7 +137,7 @@ def train_all(supernet: Supernet, rivals: Sequence[Architecture], seed: int) -> 
     return best
 
 
-def validate(task: Task) -> Callable[[PathNetwork], dict[str, float]]:
+def validate(task: Task) -> Callable[[Network], dict[str, float]]:
     return lambda network: task.measure(network, Split.VALID).as_dict()
 
 

@@ -21,6 +21,7 @@ from torch.profiler import profile as profiling
 import interstellar
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import from_code, read_architecture, to_formula
+from interstellar.model.path_network import PathNetwork
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.tasks.task import Task, build_network, task_for
@@ -72,6 +73,7 @@ def measure_cuda(arguments: argparse.Namespace) -> Figures:
         "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 3),
     }
     if arguments.profile:
+        assert isinstance(training._step, TrainingStep)
         profile(training._step)
     return figures
 
@@ -84,6 +86,7 @@ def measure_cpu(arguments: argparse.Namespace) -> Figures:
     architecture = read_architecture(arguments.architecture or "PTransE-add")
     paths = sample(task, settings, torch.device("cpu"))
     training = set_up(task, architecture, settings, paths)
+    assert isinstance(training.network, PathNetwork)
     plain = PlainNetwork(architecture, training.network.size)
     optimiser = torch.optim.Adam(plain.parameters(), lr=settings.learning_rate)
     ours, theirs = [], []

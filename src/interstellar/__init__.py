@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from interstellar.runs.search_plan import Budget, Retraining, SearchPlan, StrategyName
     from interstellar.searching.trial import Trial, TrialResult
     from interstellar.training.settings import TrainingSettings
-    from interstellar.workflow.model import Model, export, open  # noqa: A004
+    from interstellar.workflow.exporting import export
+    from interstellar.workflow.model import Model, open  # noqa: A004
     from interstellar.workflow.search_result import SearchResult
     from interstellar.workflow.searching import search, tune
     from interstellar.workflow.training import train
@@ -62,7 +63,8 @@ _NAMES_BY_MODULE = {
     "runs.search_plan": "Budget Retraining SearchPlan StrategyName",
     "searching.trial": "Trial TrialResult",
     "training.settings": "TrainingSettings",
-    "workflow.model": "Model export open",
+    "workflow.exporting": "export",
+    "workflow.model": "Model open",
     "workflow.search_result": "SearchResult",
     "workflow.searching": "search tune",
     "workflow.training": "train",

@@ -11,6 +11,13 @@ from interstellar.architecture.architecture import (
     Micro,
     Source,
 )
+from interstellar.architecture.propagation import (
+    Aggregation,
+    Attention,
+    Propagation,
+    RelationVectors,
+    Update,
+)
 
 macros = st.builds(
     Macro,
@@ -27,3 +34,12 @@ micros = st.builds(
     trained=st.frozensets(st.sampled_from(sorted(ALL_WEIGHTS))),
 )
 architectures = st.builds(Architecture, macros, micros)
+propagations = st.builds(
+    Propagation,
+    cell=architectures,
+    aggregation=st.sampled_from(Aggregation),
+    attention=st.sampled_from(Attention),
+    relations=st.sampled_from(RelationVectors),
+    update=st.sampled_from(Update),
+    depth=st.integers(1, 3),
+)

@@ -167,7 +167,7 @@ def test_what_speaks_for_an_answer_is_the_rule_that_was_learnt(tmp_path: Path) -
     trained = open_run(tmp_path / "run", CPU)
     assert isinstance(trained.task, LinkPrediction)
     graph = trained.task.graph
-    explainer = Explainer(trained.network, graph, length=3)
+    explainer = Explainer(trained.path_network, graph, length=3)
 
     found = [explainer.explain(s, r, o) for s, r, o in graph.test.tolist()]
 

@@ -30,7 +30,7 @@ Vectors = npt.NDArray[np.float32]
 
 def all_vectors(trained: TrainedRun) -> Vectors:
     """Return subjects, objects and relations one below the other."""
-    network = trained.network
+    network = trained.path_network
     tables = (network.subjects, network.objects, network.relations)
     return np.concatenate([table.detach().numpy() for table in tables])
 
@@ -130,7 +130,7 @@ def test_word_vectors_are_the_subjects_by_names_that_can_be_read_back(
     assert [read_word(word) for word in words] == [(name, ()) for name in entities]
     assert {"plain", "two%20words", "100%25", "%2520", "Île", "back\\slash"} <= set(words)
     np.testing.assert_array_equal(
-        np.stack(list(words.values())), trained.network.subjects.detach().numpy()
+        np.stack(list(words.values())), trained.path_network.subjects.detach().numpy()
     )
 
 
@@ -165,7 +165,9 @@ def test_two_graphs_keep_their_vectors_apart(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.array(table["vector"].to_pylist()), all_vectors(trained))
     words = read_words(tmp_path / "words.vec")
     assert {"e0%graph1", "e0%graph2", "e9", "other%203"} <= set(words)
-    np.testing.assert_array_equal(words["e0%graph2"], trained.network.subjects[10].detach().numpy())
+    np.testing.assert_array_equal(
+        words["e0%graph2"], trained.path_network.subjects[10].detach().numpy()
+    )
 
 
 @pytest.mark.parametrize("format", EmbeddingFormat)

@@ -18,8 +18,15 @@ from interstellar.runs.experiment import (
     read_settings,
     settings_tables,
 )
+from interstellar.training.defaults import PROPAGATION
 from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
-from interstellar.training.settings import LATER_SETTINGS, Metric, Optimizer, TrainingSettings
+from interstellar.training.settings import (
+    LATER_SETTINGS,
+    Metric,
+    Optimizer,
+    TrainingSettings,
+    replace_settings,
+)
 from tests.training.settings_strategies import all_settings, experiments
 
 EXAMPLE = Experiment(data="WN18RR", architecture="TransE", seed=3, settings=LINK_PREDICTION)
@@ -247,3 +254,19 @@ def test_settings_are_plain_values_for_a_result_file() -> None:
     assert json.loads(json.dumps(tables)) == tables
     assert tables["training"]["gradient_norm"] == 5.0
     assert tables["paths"]["rule"] == "program"
+
+
+def test_how_a_cell_is_propagated_is_a_table_of_its_own(tmp_path: Path) -> None:
+    experiment = replace(EXAMPLE, settings=PROPAGATION)
+    text = experiment_text(experiment)
+
+    assert "[propagation]\naggregation = " in text
+    assert "[propagation]" not in TEXT
+    assert parse_experiment(text) == experiment
+    path = tmp_path / "s.toml"
+    path.write_text("[propagation]\ndepth = 3\n")
+    assert read_settings(path, PROPAGATION) == replace_settings(PROPAGATION, {"depth": 3})
+    path.write_text(TEXT)
+    assert read_settings(path, PROPAGATION).propagation is None
+    with pytest.raises(SettingsError, match=r"\[propagation\] depht .* depth\?"):
+        parse_experiment(text.replace("\ndepth =", "\ndepht ="))

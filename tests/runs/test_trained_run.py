@@ -96,7 +96,9 @@ def test_the_weights_of_another_network_are_refused(
         del weights["relations"]
     path = tmp_path / "other.safetensors"
     save_file(weights, path)
-    network = build_network(trained.task, trained.network.cell.architecture, dim=8, dropout=0.0)
+    network = build_network(
+        trained.task, trained.path_network.cell.architecture, dim=8, dropout=0.0
+    )
 
     with pytest.raises(DataError, match=r"other.safetensors does not hold relations of shape"):
         load_weights(network, path)

@@ -19,6 +19,7 @@ from interstellar.architecture.canonical_form import ZERO_OUTPUT
 from interstellar.architecture.formula import to_formula
 from interstellar.architecture.literature import LITERATURE
 from interstellar.errors import SettingsError, TrainingError
+from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.model.softmax_loss import softmax_loss
 from interstellar.training import step as step_module
@@ -26,6 +27,7 @@ from interstellar.training.loop import (
     MANY_RANKS,
     EarlyStopping,
     EpochReport,
+    Measure,
     Progress,
     Training,
     torch_seed,
@@ -61,19 +63,25 @@ class Scores:
         self._scores = iter(scores)
         self.seen: list[Tensor] = []
 
-    def __call__(self, network: PathNetwork) -> dict[str, float]:
+    def __call__(self, network: Network) -> dict[str, float]:
+        assert isinstance(network, PathNetwork)
         self.seen.append(network.entities.detach().clone())
         return {"mrr": next(self._scores)}
 
 
-def measure_nothing(_: PathNetwork) -> dict[str, float]:
+def measure_nothing(_: Network) -> dict[str, float]:
     return {"mrr": 0.5, "hits@1": 0.5}
+
+
+def entities_of(training: Training) -> Tensor:
+    assert isinstance(training.network, PathNetwork)
+    return training.network.entities.detach()
 
 
 def build_training(
     architecture: Architecture = LITERATURE["ComplEx"],
     form: NetworkForm = TWO_WAY,
-    measure: Callable[[PathNetwork], Mapping[str, float]] = measure_nothing,
+    measure: Measure = measure_nothing,
     *,
     n_paths: int = 40,
     **changes: Any,
@@ -137,7 +145,7 @@ def test_the_last_epoch_may_be_the_best_and_its_parameters_are_those_that_were_m
     training.run(Quiet())
 
     assert training.progress.best_epoch == 4
-    torch.testing.assert_close(training.network.entities.detach(), scores.seen[3], rtol=0, atol=0)
+    torch.testing.assert_close(entities_of(training), scores.seen[3], rtol=0, atol=0)
 
 
 def test_afterwards_the_network_is_its_best_self() -> None:
@@ -147,7 +155,7 @@ def test_afterwards_the_network_is_its_best_self() -> None:
     training.run(Quiet())
 
     assert (training.progress.best_epoch, training.progress.best_score) == (2, 0.3)
-    torch.testing.assert_close(training.network.entities.detach(), scores.seen[1], rtol=0, atol=0)
+    torch.testing.assert_close(entities_of(training), scores.seen[1], rtol=0, atol=0)
     assert not torch.equal(scores.seen[1], scores.seen[3])
 
 
@@ -162,9 +170,9 @@ def test_it_stops_early_when_the_patience_is_used_up() -> None:
 def test_the_learning_rate_decays_after_every_epoch() -> None:
     seen: list[Tensor] = []
     training = build_training(learning_rate=0.01, lr_decay=0.01)
-    seen.append(training.network.entities.detach().clone())
+    seen.append(entities_of(training).clone())
 
-    training.run(Quiet(lambda at: seen.append(at.network.entities.detach().clone())))
+    training.run(Quiet(lambda at: seen.append(entities_of(at).clone())))
 
     moved = [float((after - before).norm()) for before, after in itertools.pairwise(seen)]
     for before, after in itertools.pairwise(moved):
@@ -202,7 +210,7 @@ class Both:
     def __init__(self, *scores: float) -> None:
         self._scores = iter(scores)
 
-    def __call__(self, _: PathNetwork) -> dict[str, float]:
+    def __call__(self, _: Network) -> dict[str, float]:
         score = next(self._scores)
         return {"mrr": score, "hits@1": score}
 
@@ -360,7 +368,7 @@ def test_a_rising_curve_of_few_ranks_is_followed_as_far_as_one_of_many(n_ranks: 
 
 
 def test_a_training_stops_by_the_number_of_ranks_also_when_resumed() -> None:
-    def measure(_: PathNetwork) -> dict[str, float]:
+    def measure(_: Network) -> dict[str, float]:
         return {"mrr": 0.5, "n": 250}
 
     whole = build_training(measure=measure, max_epochs=50, patience=1)

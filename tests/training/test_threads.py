@@ -7,7 +7,7 @@ import torch
 
 from interstellar.architecture.literature import LITERATURE
 from interstellar.training import threads
-from interstellar.training.threads import count_multiply_adds, fitting_threads
+from interstellar.training.threads import fitting_threads
 from tests.training.test_loop import Quiet, build_training
 from tests.training.test_step import DIM, LENGTH, N_ENTITIES, ONE_WAY, TWO_WAY, build_step
 
@@ -28,11 +28,11 @@ def test_work_is_that_of_logits_and_cell_forward_and_twice_backward() -> None:
     recurrent = build_step(LITERATURE["RSN"], TWO_WAY)
     n_weights = sum(weight.numel() for weight in recurrent.network.cell.parameters())
 
-    assert count_multiply_adds(two_way) == 3 * N_ROWS * N_ENTITIES * 2 * DIM
-    assert count_multiply_adds(one_way) == 3 * N_ROWS * N_ENTITIES * DIM
-    assert count_multiply_adds(sampled) == 3 * N_ROWS * 5 * DIM
+    assert two_way.count_multiply_adds() == 3 * N_ROWS * N_ENTITIES * 2 * DIM
+    assert one_way.count_multiply_adds() == 3 * N_ROWS * N_ENTITIES * DIM
+    assert sampled.count_multiply_adds() == 3 * N_ROWS * 5 * DIM
     assert n_weights > 0
-    of_cell = count_multiply_adds(recurrent) - count_multiply_adds(two_way)
+    of_cell = recurrent.count_multiply_adds() - two_way.count_multiply_adds()
     assert of_cell == 3 * N_ROWS * 2 * n_weights
 
 
@@ -41,7 +41,7 @@ def test_there_are_as_many_threads_as_the_work_can_feed(
     monkeypatch: pytest.MonkeyPatch, share: float, n_threads: int
 ) -> None:
     step = build_step(LITERATURE["ComplEx"], TWO_WAY)
-    monkeypatch.setattr(threads, "WORK_A_THREAD", int(count_multiply_adds(step) / share))
+    monkeypatch.setattr(threads, "WORK_A_THREAD", int(step.count_multiply_adds() / share))
 
     with fitting_threads(step):
         seen = torch.get_num_threads()

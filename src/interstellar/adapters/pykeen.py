@@ -117,4 +117,4 @@ def to_pykeen(trained: TrainedRun) -> TrainedModel:
             f"{trained.task.graph.name} is a run of entity alignment, and PyKEEN's models answer "
             "queries on one graph. Give a run of link prediction."
         )
-    return TrainedModel(trained.network)
+    return TrainedModel(trained.path_network)

@@ -43,13 +43,13 @@ def to_json(architecture: Architecture) -> dict[str, Any]:
 
 def from_json(value: object) -> Architecture:
     """Return the architecture of an object that `to_json` could have written."""
-    whole = _read_object(value, "the architecture", OBJECT_KEYS)
-    _check_format(whole)
-    macro = _read_object(whole["macro"], "macro", MACRO)
-    micro = _read_object(whole["micro"], "micro", (*ACTIVATIONS, "trained"))
-    activations = _read_choices(ACTIVATIONS, micro, "micro")
+    whole = read_object(value, "the architecture", OBJECT_KEYS)
+    check_format(whole)
+    macro = read_object(whole["macro"], "macro", MACRO)
+    micro = read_object(whole["micro"], "micro", (*ACTIVATIONS, "trained"))
+    activations = read_choices(ACTIVATIONS, micro, "micro")
     return Architecture(
-        Macro(**_read_choices(MACRO, macro, "macro")),
+        Macro(**read_choices(MACRO, macro, "macro")),
         Micro(**activations, trained=_read_trained(micro["trained"])),
     )
 
@@ -104,10 +104,11 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_object(value: object, where: str, keys: Collection[str]) -> Mapping[str, object]:
+def read_object(value: object, where: str, keys: Collection[str]) -> Mapping[str, object]:
+    """Return a JSON object that has exactly these keys."""
     if not isinstance(value, dict):
         raise ArchitectureError(
-            f"{where} is {_shown(value)}, but it must be a JSON object with the keys "
+            f"{where} is {shown(value)}, but it must be a JSON object with the keys "
             f"{', '.join(keys)}. Write it as one."
         )
     faults = [f"lacks {key!r}" for key in keys if key not in value]
@@ -120,27 +121,29 @@ def _read_object(value: object, where: str, keys: Collection[str]) -> Mapping[st
     return value
 
 
-def _check_format(whole: Mapping[str, object]) -> None:
+def check_format(whole: Mapping[str, object], expected: str = FORMAT) -> None:
+    """Refuse an object of another format or version."""
     name, version = whole["format"], whole["version"]
-    if name != FORMAT:
+    if name != expected:
         raise ArchitectureError(
-            f"format is {_shown(name)}, but an architecture's is {FORMAT!r}. "
+            f"format is {shown(name)}, but it must be {expected!r}. "
             "Check that this is the right file."
         )
     if type(version) is not int or version != VERSION:
         raise ArchitectureError(
-            f"version is {_shown(version)}, but this program reads version {VERSION}. "
+            f"version is {shown(version)}, but this program reads version {VERSION}. "
             "Use the program that wrote it, or write the architecture anew."
         )
 
 
-def _read_choices(
+def read_choices(
     kinds: Mapping[str, type[StrEnum]], values: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
+    """Return the choices that an object names, each as its kind."""
     for key, kind in kinds.items():
         if values[key] not in list(kind):
             raise ArchitectureError(
-                f"{where}.{key} is {_shown(values[key])}, but it must be one of "
+                f"{where}.{key} is {shown(values[key])}, but it must be one of "
                 f"{', '.join(kind)}. Choose one of them."
             )
     return {key: kind(values[key]) for key, kind in kinds.items()}
@@ -149,16 +152,17 @@ def _read_choices(
 def _read_trained(value: object) -> frozenset[int]:
     if not isinstance(value, list) or not all(type(i) is int for i in value):
         raise ArchitectureError(
-            f"micro.trained is {_shown(value)}, but it must be a list of whole numbers, the i of "
+            f"micro.trained is {shown(value)}, but it must be a list of whole numbers, the i of "
             "each trained W_i. Write it as in [3, 4, 6], or [] for none."
         )
     if len(set(value)) < len(value):
         raise ArchitectureError(
-            f"micro.trained is {_shown(value)} and names a matrix twice. Name each one once."
+            f"micro.trained is {shown(value)} and names a matrix twice. Name each one once."
         )
     return frozenset(value)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a value for a message, cut if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -36,7 +36,7 @@ def export_embeddings(
     Examples: `interstellar export run --out vectors.parquet`,
     `interstellar export run --out entities.vec --table subjects`.
     """
-    from interstellar.workflow.model import export
+    from interstellar.workflow.exporting import export
 
     written = export(run, out, table=table, format=format, overwrite=overwrite)
     if as_json:

@@ -36,6 +36,10 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the paths that speak for each answer.")
     ] = False,
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Ask about another graph (model propagation)."),
+    ] = None,
     queries: Annotated[
         Path | None,
         typer.Option(
@@ -65,7 +69,7 @@ def predict(
         _refuse_half_query(names, out)
     else:
         _refuse_mixed(out, names, explain=explain, as_json=as_json)
-    model = models.open(run, device=device)
+    model = models.open(run, device=device, graph=graph)
     predictor = model.predictor
     if predictor.temperature is None:
         report(TOO_FEW_TO_CALIBRATE)
@@ -82,7 +86,8 @@ def predict(
         with_known=with_known,
         explain=explain,
     )
-    for sentence in predictor.list_lookalikes(subject, object_, relation=relation):
+    lookalikes = predictor.list_lookalikes(subject, object_, relation=relation)
+    for sentence in (*lookalikes, *predictor.list_isolated(subject, object_)):
         report(f"note: {sentence}")
     if as_json:
         print_json(_describe(found, predictor.temperature, names))

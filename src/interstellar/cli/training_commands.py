@@ -118,6 +118,10 @@ def evaluate(
     candidates: Annotated[
         str | None, typer.Option(help="Alignment: reference (as published; the default) or all.")
     ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="On another graph with its splits (model propagation)."),
+    ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Links: how far probabilities hold.")
     ] = False,
@@ -139,7 +143,11 @@ def evaluate(
             "name one decoding."
         )
     candidates = candidates or "reference"
-    model = models.open(run, device=device)
+    if graph is not None and calibration:
+        raise SettingsError(
+            "the calibration is of the graph that the run was trained on. Leave `graph` out."
+        )
+    model = models.open(run, device=device, graph=graph)
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)
         return

@@ -131,7 +131,7 @@ def export_embeddings(
     chosen = _choose_format(path, format)
     tables = _choose_tables(table, chosen)
     refuse_output(path, inputs=trained.experiment.sources, overwrite=overwrite)
-    network = trained.network
+    network = trained.path_network
     parts = [part for each in tables for part in _list_vectors(each, network, trained.task.graph)]
     if chosen is not EmbeddingFormat.WORD2VEC:
         refuse_unwritable((part.names for part in parts), TableFormat(chosen.value))

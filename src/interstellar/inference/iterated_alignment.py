@@ -240,7 +240,7 @@ def _run_rounds(
         parameters = {name: p.detach() for name, p in trained.network.named_parameters()}
         result = train(out, add_seeds(graph, proposal.pairs), parameters)
         yield _describe(number, proposal, result)
-        trained, before = open_run(out, trained.network.subjects.device), pairs
+        trained, before = open_run(out, trained.network.device), pairs
 
 
 def _describe(number: int, proposal: Proposal | None, result: Result) -> Round:
@@ -295,7 +295,7 @@ def _find_proposal(
     file = folder / f"proposed-{number}.json"
     if file.exists():
         return _read_proposal(file, graph)
-    first, second = EntityAlignment(graph).tables(trained.network.subjects)
+    first, second = EntityAlignment(graph).tables(trained.path_network.subjects)
     proposal = propose_seeds(graph, first, second, settings)
     plain = {
         "threshold": proposal.threshold,

@@ -22,11 +22,12 @@ from torch import Tensor
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.spelling import find_name, find_variants, quote, quote_apart
-from interstellar.data.vocabulary import Vocabulary
+from interstellar.data.vocabulary import UNKNOWN, Vocabulary
 from interstellar.errors import DataError, SettingsError
 from interstellar.evaluation.chunks import exact_products, fit_chunk_size, spread_chunks
 from interstellar.evaluation.ranks import FLOAT_BYTES, ComputeLogits, find_highest
 from interstellar.inference.explanation import Explainer, Explanation
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.printable import printable
 from interstellar.runs.trained_run import TrainedRun, find_temperature
 from interstellar.tasks.link_prediction import LinkPrediction
@@ -189,7 +190,7 @@ class RunPredictor:
         self.predictor = Predictor(
             compute_logits=trained.network.logits,
             known=trained.task.known,
-            device=trained.network.objects.device,
+            device=trained.network.device,
             temperature=1.0 if temperature is None else temperature,
         )
         self._trained = trained
@@ -198,7 +199,7 @@ class RunPredictor:
     def explainer(self) -> Explainer:
         """Finds the paths that speak for an answer."""
         length = self._trained.experiment.settings.walk.length
-        return Explainer(self._trained.network, self.graph, length=length)
+        return Explainer(self._trained.path_network, self.graph, length=length)
 
     def predict(
         self,
@@ -228,6 +229,19 @@ class RunPredictor:
             if entity != NOBODY
         )
 
+    def list_isolated(self, *names: str | None) -> list[str]:
+        """Return a sentence on each entity that a propagation sees nothing of."""
+        network, entities = self._trained.network, self.graph.entities
+        if not isinstance(network, PropagationNetwork):
+            return []
+        ids = {name: entities.id(name) for name in names if name is not None}
+        return [
+            f"{quote(name)} stands in no known triplet, so nothing but the relation speaks for "
+            "these answers."
+            for name, i in ids.items()
+            if i != UNKNOWN and not bool((network.graph.sources == i).any())
+        ]
+
     def list_lookalikes(self, *names: str | None, relation: str) -> list[str]:
         """Return a sentence on each name that has others of another case or Unicode form."""
         asked = [(self.graph.entities, name) for name in names if name is not None]
@@ -243,14 +257,17 @@ class RunPredictor:
         return sentences
 
 
-def build_predictor(path: Path, trained: TrainedRun) -> RunPredictor:
-    """Return a run of link prediction, opened already, ready to be asked."""
+def build_predictor(
+    path: Path, trained: TrainedRun, other: KnowledgeGraph | None = None
+) -> RunPredictor:
+    """Return a run of link prediction, opened already, ready to be asked, perhaps on `other`."""
     if not isinstance(trained.task, LinkPrediction):
         raise SettingsError(
             f"{path} is a run of entity alignment, and links are predicted in one graph. "
             "Use `interstellar align`, or give a run of link prediction."
         )
-    return RunPredictor(trained, find_temperature(path, trained.task, trained.network))
+    temperature = find_temperature(path, trained.task, trained.network)
+    return RunPredictor(trained if other is None else trained.on(other), temperature)
 
 
 def find_query(

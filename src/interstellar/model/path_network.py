@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.formula import to_formula
 from interstellar.model.embedding_table import EntityTable, look_up, multiply_out
 from interstellar.model.path_cell import CellWeights, PathCell
 from interstellar.model.shared_cell import SharedCell
@@ -63,6 +64,16 @@ class PathNetwork(nn.Module):
         """Return the network of one architecture."""
         cell = PathCell(architecture, CellWeights.of(architecture, size.dim))
         return cls(cell, size, form, dropout)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.entities.device
+
+    @property
+    def formula(self) -> str:
+        """The cell, as people read it."""
+        return to_formula(self.cell.architecture)
 
     @property
     def objects(self) -> Tensor:

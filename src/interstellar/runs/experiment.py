@@ -15,6 +15,7 @@
 
     [training]                 # the fields of TrainingSettings
     [paths]                    # the fields of WalkSettings
+    [propagation]              # only where the cell is propagated: those of PropagationSettings
 
     [search]                   # only where a search or a tuning is asked for: those of SearchPlan
     [continued]                # only where a run went on from another: the fields of Continued
@@ -44,7 +45,12 @@ from interstellar.records.toml_tables import (
     toml_text,
 )
 from interstellar.runs.search_plan import MEANT_FOR, SearchPlan, StrategyName
-from interstellar.training.settings import FORMER_NAMES, LATER_SETTINGS, TrainingSettings
+from interstellar.training.settings import (
+    FORMER_NAMES,
+    LATER_SETTINGS,
+    PropagationSettings,
+    TrainingSettings,
+)
 
 VERSION = 1
 MAX_SEED = 2**63 - 1
@@ -178,19 +184,25 @@ def experiment_text(experiment: Experiment) -> str:
 
 
 def settings_tables(settings: TrainingSettings) -> dict[str, Table]:
-    """Return the tables `training` and `paths` of plain values, for TOML or JSON."""
-    return {"training": to_table(settings, without=("walk",)), "paths": to_table(settings.walk)}
+    """Return the tables `training`, `paths` and `propagation` of plain values, for TOML or JSON."""
+    tables = {
+        "training": to_table(settings, without=("walk", "propagation")),
+        "paths": to_table(settings.walk),
+    }
+    if settings.propagation is not None:
+        tables["propagation"] = to_table(settings.propagation)
+    return tables
 
 
 def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
-    """Return `base` with the values that a file's tables [training] and [paths] give.
+    """Return `base` with the values of a file's tables [training], [paths] and [propagation].
 
     The file may be that of a whole experiment; what else it says is left to the command line.
     """
     whole, file = read_toml(path), str(path)
     left_out = ("version", "architecture", "seed", "data", "continued", "search")
     tables = {key: value for key, value in whole.items() if key not in left_out}
-    refuse_unknown_keys(tables, ("training", "paths"), f"{file}:")
+    refuse_unknown_keys(tables, ("training", "paths", "propagation"), f"{file}:")
     if "version" in whole:  # an experiment leaves nothing open but what there was not yet
         base = replace(base, **_settings_that_came_later())
     return _take_settings(whole, file, base)
@@ -205,7 +217,7 @@ def take_experiment(whole: Table, file: str) -> Experiment:
             f"{file}: version is {version}, but this program reads experiment files of version "
             f"{VERSION}. Use a newer interstellar."
         )
-    refuse_unknown_keys(whole, (*_TOP_KEYS, "search", "continued"), f"{file}:")
+    refuse_unknown_keys(whole, (*_TOP_KEYS, "propagation", "search", "continued"), f"{file}:")
     require_keys(whole, _TOP_KEYS, f"{file}:")
     chosen: dict[str, Any] = dict(_take_data(whole["data"], f"{file}: [data]"))
     chosen["settings"] = _take_settings(whole, file)
@@ -225,8 +237,13 @@ def _take_settings(
 ) -> TrainingSettings:
     before = None if base is None else base.walk
     walk = _take(WalkSettings, whole.get("paths", {}), f"{file}: [paths]", before)
-    table = _rename(whole.get("training", {}), FORMER_NAMES)
-    return _take(TrainingSettings, table, f"{file}: [training]", base, walk=walk)
+    is_whole = base is None or "version" in whole  # an experiment says whether there is one
+    propagation = None if is_whole or base is None else base.propagation
+    if "propagation" in whole:
+        place = f"{file}: [propagation]"
+        propagation = _take(PropagationSettings, whole["propagation"], place, propagation)
+    table, place = _rename(whole.get("training", {}), FORMER_NAMES), f"{file}: [training]"
+    return _take(TrainingSettings, table, place, base, walk=walk, propagation=propagation)
 
 
 def _take(

@@ -6,7 +6,7 @@ which weights it belongs to; with other weights it is fitted anew.
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from interstellar.architecture.notation import read_architecture
+from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import Triplets, with_inverses
 from interstellar.errors import DataError, InterstellarError, SettingsError
 from interstellar.evaluation.alignment import Candidates
@@ -26,7 +27,9 @@ from interstellar.evaluation.calibration import (
 )
 from interstellar.evaluation.metrics import Metrics
 from interstellar.evaluation.similarity import Decoding
+from interstellar.model.network import Network
 from interstellar.model.path_network import PathNetwork
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import spawn
 from interstellar.records.json_files import read_json, write_json
 from interstellar.records.run_folder import RunFolder
@@ -36,7 +39,7 @@ from interstellar.runs.run import Result
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
-from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.tasks.task import Task, edges_of, network_for, task_for
 
 CALIBRATION_FILE, CALIBRATION, VERSION = "calibration.json", "calibration", 1
 SPENT = ("best_epoch", "epochs", "seconds", "step_ms")
@@ -51,7 +54,27 @@ class TrainedRun:
 
     experiment: Experiment
     task: Task
-    network: PathNetwork
+    network: Network
+
+    @property
+    def path_network(self) -> PathNetwork:
+        """The network, where its embeddings of entities are asked for."""
+        if isinstance(self.network, PathNetwork):
+            return self.network
+        raise SettingsError(
+            "this run is of the model propagation, which has no embeddings of entities, and what "
+            "is asked for needs them. Train with the model walks for that."
+        )
+
+    def on(self, graph: KnowledgeGraph) -> "TrainedRun":
+        """Return the network for another graph, whose relations have the ids of the run's."""
+        if not isinstance(self.network, PropagationNetwork):
+            raise SettingsError(
+                "this run is of the model walks: it has an embedding of each entity, and none of "
+                "those of another graph. Train with the model propagation for that."
+            )
+        task = LinkPrediction(graph)
+        return replace(self, task=task, network=self.network.on(edges_of(task)))
 
     def measure(
         self,
@@ -62,7 +85,9 @@ class TrainedRun:
     ) -> Metrics:
         """Return the metrics on a split; candidates and decoding are for alignment."""
         if isinstance(self.task, EntityAlignment):
-            return self.task.measure_decoded(self.network.subjects, split, candidates, decoding)
+            return self.task.measure_decoded(
+                self.path_network.subjects, split, candidates, decoding
+            )
         if decoding is not Decoding.COSINE or candidates is not Candidates.REFERENCE:
             raise SettingsError(
                 "decoding and candidates choose among the entities of a second graph, and this is "
@@ -85,7 +110,7 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
         raise SettingsError(f"{path} has not finished training. Resume it, and then open it.")
     result = read_training_result(run, experiment)
     task, architecture = task_for(load_graph(run)), read_architecture(experiment.architecture)
-    network = build_network(task, architecture, dim=experiment.settings.dim, dropout=0.0)
+    network = network_for(task, architecture, replace(experiment.settings, dropout=0.0))
     load_weights(network, run.weights_file, sha256=result["weights_sha256"])
     return TrainedRun(experiment, task, network.to(device))
 
@@ -119,7 +144,7 @@ def _are_numbers(values: object) -> bool:
     return all(type(value) in (int, float) for value in values.values())
 
 
-def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> None:
+def load_weights(network: Network, path: Path, *, sha256: object = None) -> None:
     """Set the parameters of a network to those of a file, whose hash may be known."""
     try:
         content = path.read_bytes()
@@ -140,7 +165,7 @@ def load_weights(network: PathNetwork, path: Path, *, sha256: object = None) -> 
         parameter.data.copy_(weights[name])
 
 
-def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> float | None:
+def find_temperature(path: Path, task: LinkPrediction, network: Network) -> float | None:
     """Return the temperature of a run, from its folder or else fitted and kept there.
 
     None where the graph has too few validation triplets to fit it on: a network that knows the
@@ -153,7 +178,7 @@ def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> 
     queries = draw_queries(_both_ways(task, Split.VALID), spawn(0, "calibration"))
     if len(queries) < LEAST_QUERIES:
         return None
-    device = network.objects.device
+    device = network.device
     found = fit_temperature(network.logits, queries, task.known, device=device)
     facts = {"temperature": found, "n_queries": len(queries), "weights_sha256": weights_sha256}
     with suppress(OSError, InterstellarError):  # a folder that may not be written: fit it again
@@ -162,7 +187,7 @@ def find_temperature(path: Path, task: LinkPrediction, network: PathNetwork) -> 
 
 
 def measure_run_reliability(
-    path: Path, task: LinkPrediction, network: PathNetwork, split: Split
+    path: Path, task: LinkPrediction, network: Network, split: Split
 ) -> Reliability:
     """Return how far the probabilities of a run hold on a split."""
     temperature = find_temperature(path, task, network)
@@ -171,7 +196,7 @@ def measure_run_reliability(
         _both_ways(task, split),
         task.known,
         temperature=1.0 if temperature is None else temperature,
-        device=network.objects.device,
+        device=network.device,
     )
 
 

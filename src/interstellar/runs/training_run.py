@@ -41,7 +41,7 @@ from interstellar.runs.run import (
 from interstellar.runs.trained_run import find_temperature, read_training_result
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split, held_out, require_validation
-from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.tasks.task import Task, network_for, task_for
 from interstellar.training.checkpoints import (
     Checkpoint,
     load_checkpoint,
@@ -188,9 +188,7 @@ def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Pr
     started = time.perf_counter()
     paths = sample_paths(WalkGraph.of(graph), settings.walk, seed=experiment.seed, device=device)
     path_seconds = time.perf_counter() - started
-    network = build_network(
-        task, read_architecture(experiment.architecture), dim=settings.dim, dropout=settings.dropout
-    )
+    network = network_for(task, read_architecture(experiment.architecture), settings)
     training = Training(
         network,
         torch.from_numpy(paths.array).to(device),

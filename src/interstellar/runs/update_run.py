@@ -201,7 +201,7 @@ def initial_parameters(trained: TrainedRun, grown: GrownGraph) -> dict[str, Tens
         "relations": np.concatenate([grown.relation_ids, inverses]),
     }
     parameters = {name: p.detach() for name, p in network.named_parameters()}
-    for name, old in trained.network.named_parameters():
+    for name, old in trained.path_network.named_parameters():
         rows = rows_by_name.get(name)
         parameters[name][slice(None) if rows is None else rows] = old.detach()
     return parameters

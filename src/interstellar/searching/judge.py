@@ -14,7 +14,7 @@ from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.engine.engine import OnProgress, Plain, Workbench, ignore
 from interstellar.errors import DataError, InterstellarError, SettingsError, TrainingError
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
@@ -30,7 +30,7 @@ from interstellar.searching.supernet import Reading, Supernet, run_relaxed, run_
 from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.trial import Proposal, Stop, TrialResult
 from interstellar.tasks.splits import Split, require_validation
-from interstellar.tasks.task import Task, build_network, task_for
+from interstellar.tasks.task import Task, network_for, task_for
 from interstellar.training.checkpoints import Checkpoint, load_checkpoint, write_checkpoint
 from interstellar.training.loop import EpochReport, Progress, Training
 from interstellar.training.ready_step import uses_mixed_precision
@@ -131,9 +131,7 @@ class Judge:
         """Return a trial where it left off, or from the start."""
         assert proposal.architecture is not None
         settings = replace_settings(self.settings, proposal.changes)
-        network = build_network(
-            self.task, proposal.architecture, dim=settings.dim, dropout=settings.dropout
-        )
+        network = network_for(self.task, proposal.architecture, settings)
         paths, seed = self._path_tensor, self.seed if proposal.seed is None else proposal.seed
         if (seed, settings.walk) != (self.seed, self.settings.walk):
             paths = torch.from_numpy(self._sample_paths(settings.walk, seed).array).to(self.device)
@@ -210,7 +208,7 @@ class Judge:
             reading=Reading.GRADIENT if asked.controller is None else reading,
         )
 
-    def _measure(self, network: PathNetwork) -> dict[str, float]:
+    def _measure(self, network: Network) -> dict[str, float]:
         return self.task.measure(network, Split.VALID).as_dict()
 
     def _give_memory_back(self) -> None:

@@ -17,11 +17,12 @@ from torch import Tensor
 from interstellar.architecture.literature import COMPLEX, RSN
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
-from interstellar.model.path_network import NetworkSize, PathNetwork
+from interstellar.model.network import Network
+from interstellar.model.path_network import NetworkSize
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.searching.rungs import REDUCTION, Rungs
 from interstellar.tasks.splits import Split
-from interstellar.tasks.task import build_network, network_size, task_for
+from interstellar.tasks.task import network_for, network_size, task_for
 from interstellar.training.loop import SilentObserver, Training
 from interstellar.training.settings import TrainingSettings
 
@@ -63,12 +64,12 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
     paths = idle_paths(network_size(task, settings.dim), settings).to(device)
     short = replace(settings, max_epochs=2, validate_every=1, patience=0)
 
-    def measure(network: PathNetwork) -> dict[str, float]:
+    def measure(network: Network) -> dict[str, float]:
         return {settings.metric: 0.0} | task.measure(network, Split.VALID).as_dict()
 
     reports = []
     for architecture in (COMPLEX, RSN):
-        network = build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
+        network = network_for(task, architecture, settings)
         training = Training(network, paths, short, seed=0, measure=measure)
         report = training.run_epoch(SilentObserver())
         if report.train_seconds < QUICK_SECONDS:

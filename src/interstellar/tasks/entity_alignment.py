@@ -15,6 +15,7 @@ from interstellar.data.graph import GraphPair
 from interstellar.evaluation.alignment import Candidates, find_partners, rank_partners
 from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
+from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.randomness import spawn
 from interstellar.tasks.splits import Split, held_out
@@ -30,7 +31,8 @@ class EntityAlignment:
         self.graph = graph
         self.form = FORM
 
-    def measure(self, network: PathNetwork, split: Split) -> Metrics:
+    def measure(self, network: Network, split: Split) -> Metrics:
+        assert isinstance(network, PathNetwork), "two graphs have walks"
         return self.measure_decoded(network.subjects, split, Candidates.REFERENCE, Decoding.COSINE)
 
     def measure_decoded(

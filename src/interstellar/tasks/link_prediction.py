@@ -10,7 +10,8 @@ from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import with_inverses
 from interstellar.evaluation.metrics import Metrics, auc_pr_among
 from interstellar.evaluation.ranks import rank_objects
-from interstellar.model.path_network import NetworkForm, PathNetwork
+from interstellar.model.network import Network
+from interstellar.model.path_network import NetworkForm
 from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=False, is_two_way=True)
@@ -25,9 +26,9 @@ class LinkPrediction:
         self.form = FORM
         self.known = KnownAnswers.of(graph)
 
-    def measure(self, network: PathNetwork, split: Split) -> Metrics:
+    def measure(self, network: Network, split: Split) -> Metrics:
         triplets = held_out(self.graph, split)
-        device = network.objects.device
+        device = network.device
         ranks = rank_objects(
             network.logits,
             with_inverses(triplets, len(self.graph.relations)),

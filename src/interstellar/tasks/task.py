@@ -4,11 +4,16 @@ from typing import Protocol
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
+from interstellar.errors import SettingsError
 from interstellar.evaluation.metrics import Metrics
+from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
+from interstellar.model.propagation_graph import PropagationGraph
+from interstellar.model.propagation_network import PropagationNetwork, PropagationSize
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
+from interstellar.training.settings import TrainingSettings
 
 
 class Task(Protocol):
@@ -22,7 +27,7 @@ class Task(Protocol):
     def form(self) -> NetworkForm:
         """What surrounds the cell."""
 
-    def measure(self, network: PathNetwork, split: Split) -> Metrics:
+    def measure(self, network: Network, split: Split) -> Metrics:
         """Return the metrics of a network on a split."""
 
 
@@ -34,8 +39,29 @@ def task_for(graph: AnyGraph) -> Task:
 def build_network(
     task: Task, architecture: Architecture, *, dim: int, dropout: float
 ) -> PathNetwork:
-    """Return an untrained network for a task, on the CPU."""
+    """Return an untrained network along paths for a task, on the CPU."""
     return PathNetwork.of(architecture, network_size(task, dim), task.form, dropout)
+
+
+def network_for(task: Task, architecture: Architecture, settings: TrainingSettings) -> Network:
+    """Return the untrained network that settings ask for, on the CPU."""
+    if settings.propagation is None:
+        return build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
+    if not isinstance(task, LinkPrediction):
+        raise SettingsError(
+            "the model is propagation, which learns the links of one graph, and there are two. "
+            "Choose the model walks."
+        )
+    size = PropagationSize(n_relations=len(task.graph.relations), dim=settings.dim)
+    return PropagationNetwork(settings.propagation.of(architecture), size, edges_of(task))
+
+
+def edges_of(task: LinkPrediction) -> PropagationGraph:
+    """Return the facts along which a propagation goes: the triplets of training."""
+    graph = task.graph
+    return PropagationGraph(
+        graph.train, n_entities=len(graph.entities), n_relations=len(graph.relations)
+    )
 
 
 def network_size(task: Task, dim: int) -> NetworkSize:

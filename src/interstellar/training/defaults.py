@@ -12,12 +12,21 @@ entities.
 Entity alignment: the fewer the triplets, the longer the steps and the stronger the decay.
 """
 
+import math
 from dataclasses import dataclass, replace
 
+from interstellar.architecture.propagation import LeftOut, RelationVectors
 from interstellar.data.graph import Task
+from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.presets import COUNTRIES
-from interstellar.training.settings import Metric, Optimizer, TrainingSettings
+from interstellar.training.settings import (
+    Metric,
+    ModelKind,
+    Optimizer,
+    PropagationSettings,
+    TrainingSettings,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +38,8 @@ class GraphSize:
     """Those of training; of two graphs those of both, as the entities."""
     has_answers: bool = False
     """Whether answers are ranked among a given few, as on Countries."""
+    hides_links: bool = False
+    """Whether held-out triplets are between ends that nothing else links, as in FB15k-237."""
 
     @property
     def degree(self) -> float:
@@ -71,8 +82,34 @@ ALIGNMENT = TrainingSettings(
 )
 
 
-def default_settings(task: Task, size: GraphSize) -> TrainingSettings:
+PROPAGATION = TrainingSettings(
+    dim=32,
+    batch_size=64,
+    learning_rate=0.005,
+    weight_decay=0.0,
+    dropout=0.0,
+    max_norm=None,
+    lr_decay=0.9,
+    max_epochs=20,
+    validate_every=1,
+    patience=3,
+    metric=Metric.MRR,
+    gradient_norm=1.0,
+    walk=LINK_PREDICTION.walk,
+    propagation=PropagationSettings(),
+)
+MANY_TRIPLETS = 10
+"""Where entities stand in more on average, relations mean something else for each query."""
+MOST_LAYERS = 6
+"""Unless said; as many hops as lead nearly everywhere, and two more, are enough."""
+
+
+def default_settings(
+    task: Task, size: GraphSize, model: ModelKind = ModelKind.WALKS
+) -> TrainingSettings:
     """Return the settings for a graph, or two, of some size."""
+    if model is ModelKind.PROPAGATION:
+        return _for_propagation(task, size)
     if task is Task.ENTITY_ALIGNMENT:
         return _for_alignment(size)
     if size.has_answers:
@@ -83,6 +120,32 @@ def default_settings(task: Task, size: GraphSize) -> TrainingSettings:
         LINK_PREDICTION,
         dim=64 * max(1, round(dim / 64)),
         n3=_round(0.15 * max(1.0, size.degree) ** -0.3 * min(1.0, thousands) ** 0.5),
+    )
+
+
+def _for_propagation(task: Task, size: GraphSize) -> TrainingSettings:
+    if task is Task.ENTITY_ALIGNMENT:
+        raise SettingsError(
+            "the model is propagation, which learns the links of one graph, and there are two. "
+            "Choose the model walks."
+        )
+    assert PROPAGATION.propagation is not None
+    is_dense = size.degree > MANY_TRIPLETS
+    relations = RelationVectors.QUERY if is_dense else RelationVectors.OWN
+    hops = math.log(max(2, size.n_entities)) / math.log(max(2.0, size.degree))
+    propagation = replace(
+        PROPAGATION.propagation,
+        relations=relations,
+        depth=min(MOST_LAYERS, 2 + round(hops)),
+        left_out=LeftOut.BETWEEN if size.hides_links else LeftOut.TRIPLETS,
+    )
+    growth = min(2.0, max(1.0, size.n_entities / 1000) ** 0.25)
+    return replace(
+        PROPAGATION,
+        dim=8 * round(2 * growth),
+        batch_size=16 * round(2 * growth),
+        metric=Metric.AUC_PR if size.has_answers else Metric.MRR,
+        propagation=propagation,
     )
 
 

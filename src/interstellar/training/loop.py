@@ -10,17 +10,18 @@ from typing import Any, Protocol, TypeAlias, final
 import torch
 from torch import Tensor
 
-from interstellar.architecture.formula import to_formula
 from interstellar.errors import SettingsError, TrainingError
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.network import Network
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import derive_key
 from interstellar.training.optimizers import FlatParameters
+from interstellar.training.propagation_step import PropagationStep, ready_propagation_step
 from interstellar.training.ready_step import ready_step
 from interstellar.training.settings import TrainingSettings
-from interstellar.training.step import StepPlan
+from interstellar.training.step import StepPlan, TrainingStep
 from interstellar.training.threads import fitting_threads
 
-Measure: TypeAlias = Callable[[PathNetwork], Mapping[str, float]]
+Measure: TypeAlias = Callable[[Network], Mapping[str, float]]
 """Returns the metrics of a network on the validation split, and as `n` how many ranks it has."""
 
 Snapshot: TypeAlias = dict[str, Tensor]
@@ -139,7 +140,7 @@ class Training:
 
     def __init__(
         self,
-        network: PathNetwork,
+        network: Network,
         paths: Tensor,
         settings: TrainingSettings,
         *,
@@ -155,15 +156,15 @@ class Training:
         self._measure = measure
         self._stopping = EarlyStopping(settings.patience)
         self._parameters = FlatParameters(network, paths.device)
-        self._step, self._compute = ready_step(network, paths, settings, self._parameters)
+        self._step, self._compute = make_ready(network, paths, settings, self._parameters)
         self._at_epoch: Snapshot = self._clone_state()
         self._best: Snapshot = self._parameters.snapshot()
         self.setup_seconds = time.perf_counter() - started
 
     @property
-    def plan(self) -> StepPlan:
-        """How the step was cut to the memory."""
-        return self._step.plan
+    def plan(self) -> StepPlan | None:
+        """How a step along paths was cut to the memory; None: it is one of a propagation."""
+        return self._step.plan if isinstance(self._step, TrainingStep) else None
 
     def run(self, observer: Observer) -> None:
         """Train until early stopping or the last epoch; then the network is its best self."""
@@ -252,7 +253,7 @@ class Training:
                 tensor.copy_(self._at_epoch[name])
             raise TrainingError(
                 f"the loss was not a finite number at step {bad_step or step.n_steps} of epoch "
-                f"{epoch} ({to_formula(self.network.cell.architecture)}). The weights before it "
+                f"{epoch} ({self.network.formula}). The weights before it "
                 f"are kept. Lower the learning rate ({self.settings.learning_rate:g}) or the "
                 f"dimension ({self.settings.dim}), or choose an architecture with fewer products."
             )
@@ -282,6 +283,15 @@ class Training:
 
     def _clone_state(self) -> Snapshot:
         return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
+
+
+def make_ready(
+    network: Network, paths: Tensor, settings: TrainingSettings, parameters: FlatParameters
+) -> tuple[TrainingStep | PropagationStep, Callable[[], None]]:
+    """Return a step of the network that fits into the memory, and the function that does it."""
+    if isinstance(network, PropagationNetwork):
+        return ready_propagation_step(network, paths, settings, parameters)
+    return ready_step(network, paths, settings, parameters)
 
 
 def count_ranks(valid: Mapping[str, float]) -> float:

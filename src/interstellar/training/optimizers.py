@@ -15,7 +15,7 @@ of it is one kernel, which also clears the gradient.
 from typing import assert_never, final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from interstellar.model.path_network import PathNetwork
 from interstellar.training.settings import Optimizer
@@ -30,7 +30,7 @@ ROW_BLOCK = 128
 class FlatParameters:
     """Moves the parameters of a network into one vector; the network goes on using them."""
 
-    def __init__(self, network: PathNetwork, device: torch.device) -> None:
+    def __init__(self, network: nn.Module, device: torch.device) -> None:
         parameters = dict(network.named_parameters())
         sizes = [room(p) for p in parameters.values()]
         self.values = torch.zeros(sum(sizes), device=device)
@@ -45,13 +45,14 @@ class FlatParameters:
             parameter.grad = self.gradients[place].view_as(parameter)
             self.views[name] = view
             start += size
-        network.n_table_rows = room(network.entities) // network.entities.shape[1]
+        if isinstance(network, PathNetwork):
+            network.n_table_rows = room(network.entities) // network.entities.shape[1]
         network.to(device)
 
     @property
     def n_entity_numbers(self) -> int:
         """Numbers at the beginning of the vector that belong to the entities, zeros included."""
-        return room(self.views["entities"])
+        return room(self.views["entities"]) if "entities" in self.views else 0
 
     def snapshot(self) -> dict[str, Tensor]:
         """Return copies of all parameters by name."""

@@ -5,6 +5,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypedDict, Unpack
 
+from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.propagation import (
+    MAX_DEPTH,
+    Aggregation,
+    Attention,
+    LeftOut,
+    Propagation,
+    RelationVectors,
+    Update,
+)
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.words import choose
@@ -46,6 +56,49 @@ class Precision(StrEnum):
     FLOAT32 = "float32"
     MIXED = "mixed"
     """The logits in float16, sums and loss in float32."""
+
+
+class ModelKind(StrEnum):
+    """What a cell is run along."""
+
+    WALKS = "walks"
+    """Sampled paths, with an embedding of each entity: the paper's."""
+    PROPAGATION = "propagation"
+    """All paths at once, layer by layer, without embeddings of entities."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropagationSettings:
+    """How a cell is propagated (`architecture/propagation.py` says what the choices mean)."""
+
+    aggregation: Aggregation = Aggregation.PNA
+    attention: Attention = Attention.NONE
+    relations: RelationVectors = RelationVectors.OWN
+    update: Update = Update.RESIDUAL
+    depth: int = 6
+    left_out: LeftOut = LeftOut.TRIPLETS
+    queries_per_epoch: int = 2**15
+    """At most so many of the training queries, drawn anew for each epoch, are one."""
+
+    def __post_init__(self) -> None:
+        for name, most in (("depth", MAX_DEPTH), ("queries_per_epoch", MAX_COUNT)):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise SettingsError(
+                    f"{name} is {value!r}, but it must be a whole number from 1 to {most}. "
+                    "Choose one of them."
+                )
+
+    def of(self, cell: Architecture) -> Propagation:
+        """Return a cell with how it is propagated."""
+        return Propagation(
+            cell=cell,
+            aggregation=self.aggregation,
+            attention=self.attention,
+            relations=self.relations,
+            update=self.update,
+            depth=self.depth,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +152,8 @@ class TrainingSettings:
     none. In alignment nothing is cut."""
     walk: WalkSettings
     """How the paths are sampled."""
+    propagation: PropagationSettings | None = None
+    """How the cell is propagated, in place of walking; then paths are single triplets."""
 
     def __post_init__(self) -> None:
         if type(self.dim) is not int or not 2 <= self.dim <= MAX_DIM or self.dim % 2:
@@ -113,11 +168,17 @@ class TrainingSettings:
                 f"label_smoothing is {self.label_smoothing} and n_negatives {self.n_negatives}, "
                 "but labels can be smoothed over all entities only. Leave one of them out."
             )
+        _check_propagation(self)
+
+    @property
+    def model(self) -> ModelKind:
+        return ModelKind.WALKS if self.propagation is None else ModelKind.PROPAGATION
 
 
 class SettingsChanges(TypedDict, total=False):
     """The settings that can be changed one by one, each with its help; None: as it was."""
 
+    model: Annotated[str | None, "walks (sampled paths) or propagation (all paths at once)."]
     dim: Annotated[int | None, "Numbers in an embedding."]
     batch_size: Annotated[int | None, "Paths in a step of the optimizer."]
     learning_rate: Annotated[float | None, "Of the optimizer, in the first epoch."]
@@ -136,18 +197,32 @@ class SettingsChanges(TypedDict, total=False):
     precision: Annotated[str | None, "auto, float32 or mixed."]
     path_length: Annotated[int | None, "Triplets in a path; 1: single triplets."]
     negatives: Annotated[int | None, "Sample this many wrong answers a step; otherwise take all."]
+    depth: Annotated[int | None, "Layers of a propagation, 1 to 8."]
+    aggregation: Annotated[str | None, "Of messages in a propagation: sum, mean, max or pna."]
+    attention: Annotated[str | None, "What weighs messages of a propagation: none or query."]
+    relations: Annotated[str | None, "Relation vectors of a propagation: own or query."]
+    update: Annotated[str | None, "Of states in a propagation: residual or gate."]
+    left_out: Annotated[
+        str | None, "Edges left out while they are asked for in training: triplets or between."
+    ]
 
 
 def with_changes(
     settings: TrainingSettings, **changes: Unpack[SettingsChanges]
 ) -> TrainingSettings:
     """Return the settings with single values changed; None leaves a value as it is."""
+    model = changes.pop("model", None)
+    if model is not None and choose("model", model, ModelKind) is not settings.model:
+        raise SettingsError(
+            f"the model is {model}, but these settings are for {settings.model}. Choose that "
+            "model, or leave the settings out."
+        )
     given: dict[str, Any] = {
         _FIELDS.get(name, name): value.item() if hasattr(value, "item") else value
         for name, value in changes.items()
         if value is not None
     }
-    for name, kind in _CHOICES:
+    for name, kind in (*_CHOICES, *PROPAGATION_CHOICES):
         if name in given:
             given[name] = choose(name, given[name], kind)
     if given.get("max_norm") == 0:
@@ -156,8 +231,16 @@ def with_changes(
 
 
 def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> TrainingSettings:
-    """Return the settings with fields changed, and `path_length`, which is one of the walk."""
+    """Return the settings with fields changed, `path_length` and those of a propagation too."""
     given = dict(changes)
+    of_propagation = {name: given.pop(name) for name in changes if name in PROPAGATION_FIELDS}
+    if of_propagation:
+        if settings.propagation is None:
+            raise SettingsError(
+                f"{', '.join(of_propagation)} belongs to a propagation, and the model is walks. "
+                "Choose the model propagation, or leave it out."
+            )
+        given["propagation"] = replace(settings.propagation, **of_propagation)
     if "path_length" in given:
         given["walk"] = replace(settings.walk, length=given.pop("path_length"))
     return replace(settings, **given)
@@ -168,6 +251,15 @@ _CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
     ("precision", Precision),
     ("optimizer", Optimizer),
 )
+PROPAGATION_CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
+    ("aggregation", Aggregation),
+    ("attention", Attention),
+    ("relations", RelationVectors),
+    ("update", Update),
+    ("left_out", LeftOut),
+)
+PROPAGATION_FIELDS = ("depth", *(name for name, _ in PROPAGATION_CHOICES))
+"""Those that can be changed one by one."""
 _COUNTS = (
     ("batch_size", 1, "The paper has 512 to 2048."),
     ("max_epochs", 1, "The paper has 40 (alignment) and 50."),
@@ -212,3 +304,27 @@ def _check_choices(settings: TrainingSettings) -> None:
                 f"{name} is {value!r}, but it must be a {kind.__name__}: {', '.join(kind)}. "
                 "Choose one of them."
             )
+
+
+_MEANT_FOR_WALKS = (("n_negatives", None), ("n3", 0.0), ("label_smoothing", 0.0), ("dropout", 0.0))
+
+
+def _check_propagation(settings: TrainingSettings) -> None:
+    """Refuse what a propagation has no use for, rather than leave it unused."""
+    if settings.propagation is None:
+        return
+    for name, unused in _MEANT_FOR_WALKS:
+        if getattr(settings, name) != unused:
+            raise SettingsError(
+                f"{name} is {getattr(settings, name)}, but a propagation has no embeddings of "
+                f"entities and no paths, which it is for. Leave it out."
+            )
+    if settings.walk.length != 1 or settings.walk.paths_per_triplet != 1:
+        raise SettingsError(
+            "a propagation follows all paths, so it is trained on single triplets. Leave the "
+            "length of paths out."
+        )
+    if settings.precision is Precision.MIXED:
+        raise SettingsError(
+            "precision is mixed, but a propagation is computed in float32. Leave it out."
+        )

@@ -82,6 +82,16 @@ class TrainingStep:
         """Return, by name, the tensors from which training goes on."""
         return {"parameters": self.parameters.values} | self.optimizer.state_tensors()
 
+    def count_multiply_adds(self) -> int:
+        """Return about how many a step takes: those of logits and cell, and twice backward."""
+        network, n_negatives = self.network, self.settings.n_negatives
+        n_rows = self.batch_size * (self.paths.shape[1] // 2)
+        n_entities, width = network.entities.shape
+        n_ways = 2 if network.form.is_two_way else 1
+        of_logits = (n_negatives or n_entities) * width
+        of_cell = n_ways * sum(parameter.numel() for parameter in network.cell.parameters())
+        return 3 * n_rows * (of_logits + of_cell)
+
     def compute(self) -> None:
         """Do one step; nothing is handed to or from the host."""
         subjects, relations, objects = self.gather()

@@ -139,9 +139,11 @@ def update_(optimizer: "FlatOptimizer", factor: Tensor, is_bad: Tensor) -> None:
     """Do what `FlatOptimizer.update` says, on CUDA."""
     n_entity_numbers = optimizer.parameters.n_entity_numbers
     bound = optimizer.row_length, optimizer.max_norm
-    _launch(optimizer, factor, is_bad, slice(0, n_entity_numbers), *bound)
+    if n_entity_numbers:
+        _launch(optimizer, factor, is_bad, slice(0, n_entity_numbers), *bound, is_cleared=False)
     # The loss sets the gradient of the entities anew, so only that of the rest is cleared.
-    _launch(optimizer, factor, is_bad, slice(n_entity_numbers, None), FLAT_ROW, None)
+    rest = slice(n_entity_numbers, None)
+    _launch(optimizer, factor, is_bad, rest, FLAT_ROW, None, is_cleared=True)
 
 
 def _launch(
@@ -151,6 +153,8 @@ def _launch(
     part: slice,
     row_length: int,
     max_norm: float | None,
+    *,
+    is_cleared: bool,
 ) -> None:
     """Update one part of the vector, row by row."""
     values = optimizer.parameters.values[part]
@@ -165,7 +169,7 @@ def _launch(
         *(len(values), row_length, optimizer.weight_decay, max_norm or 0.0),
         IS_ADAM=optimizer.kind is Optimizer.ADAM,
         HAS_MAX_NORM=max_norm is not None,
-        IS_CLEARED=part.start != 0,
+        IS_CLEARED=is_cleared,
         ROWS=rows_at_once,
         BLOCK=block,
         num_warps=8,

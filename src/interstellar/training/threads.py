@@ -12,34 +12,34 @@ The number changes no result of link prediction, and rounds the sums of batch no
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import torch
+from torch import Tensor
 
-from interstellar.training.step import TrainingStep
+
+class CountedStep(Protocol):
+    """A step that knows where it is computed, and how much that is."""
+
+    @property
+    def paths(self) -> Tensor: ...
+
+    def count_multiply_adds(self) -> int:
+        """Return about how many a step takes."""
+
 
 WORK_A_THREAD = 250_000_000
 """Multiply-adds of a step for each of its threads; about 10 ms."""
 
 
-def count_multiply_adds(step: TrainingStep) -> int:
-    """Return about how many a step takes: those of logits and cell, forward and twice backward."""
-    network, n_negatives = step.network, step.settings.n_negatives
-    n_rows = step.batch_size * (step.paths.shape[1] // 2)
-    n_entities, width = network.entities.shape
-    n_ways = 2 if network.form.is_two_way else 1
-    of_logits = (n_negatives or n_entities) * width
-    of_cell = n_ways * sum(parameter.numel() for parameter in network.cell.parameters())
-    return 3 * n_rows * (of_logits + of_cell)
-
-
 @contextmanager
-def fitting_threads(step: TrainingStep) -> Iterator[None]:
+def fitting_threads(step: CountedStep) -> Iterator[None]:
     """Let torch use as many threads here as a step on the CPU is worth, and never more than now."""
     if step.paths.device.type != "cpu":
         yield
         return
     n_before = torch.get_num_threads()
-    torch.set_num_threads(max(1, min(n_before, count_multiply_adds(step) // WORK_A_THREAD)))
+    torch.set_num_threads(max(1, min(n_before, step.count_multiply_adds() // WORK_A_THREAD)))
     try:
         yield
     finally:

@@ -45,7 +45,7 @@ def train_in_rounds(
     iterated = iterate_run(
         path,
         n_rounds=n_rounds,
-        device=trained.network.subjects.device,
+        device=trained.network.device,
         settings=settings,
         on_round=show_round,
         watch=lambda: training_bar(settings.epochs, metric, audience),

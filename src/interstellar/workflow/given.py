@@ -8,11 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form, one_step_form
 from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Provenance, Task, task_of
 from interstellar.data.loading import Source, load
+from interstellar.data.triplets import OBJECT, SUBJECT, Triplets
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.records.run_folder import RunFolder
@@ -23,7 +27,8 @@ from interstellar.searching.search_journal import read_written, winner_of
 from interstellar.searching.trial import Trial
 from interstellar.training.defaults import GraphSize, default_settings
 from interstellar.training.presets import Preset, find_row, paper_preset, search_settings
-from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings import ModelKind, TrainingSettings
+from interstellar.words import choose
 from interstellar.workflow.progress import Audience, tell
 from interstellar.workflow.search_result import SearchResult
 
@@ -45,7 +50,9 @@ def read_data(data: Source | AnyGraph, audience: Audience) -> AnyGraph:
     return graph
 
 
-def final_settings(graph: AnyGraph, architecture: str | None = None) -> TrainingSettings:
+def final_settings(
+    graph: AnyGraph, architecture: str | None = None, model: str | None = None
+) -> TrainingSettings:
     """Return the settings of a training on a graph, where nothing else is said.
 
     An architecture that would be another one on single triplets is trained on paths.
@@ -54,14 +61,32 @@ def final_settings(graph: AnyGraph, architecture: str | None = None) -> Training
         n_entities=len(graph.all_entities),
         n_triplets=count_triplets(graph),
         has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
+        hides_links=isinstance(graph, KnowledgeGraph) and hides_links(graph),
     )
-    settings = default_settings(Task(task_of(graph)), size)
-    if architecture is None or settings.walk.length > 1:
+    kind = choose("model", model or ModelKind.WALKS, ModelKind)
+    settings = default_settings(Task(task_of(graph)), size, kind)
+    if architecture is None or settings.walk.length > 1 or kind is ModelKind.PROPAGATION:
         return settings
     network = read_architecture(architecture)
     is_alike = one_step_form(network) == canonical_form(network)
     length = 1 if is_alike else WalkSettings.link_prediction().length
     return replace(settings, walk=replace(settings.walk, length=length))
+
+
+def hides_links(graph: KnowledgeGraph) -> bool:
+    """Return whether the ends of held-out triplets are linked far less often than others."""
+    n = len(graph.entities)
+    train, valid = (pair_keys(triplets, n) for triplets in (graph.train, graph.valid))
+    keys, counts = np.unique(train, return_counts=True)
+    n_linked = counts[counts > 1].sum()  # triplets beside another between the same ends
+    return bool(2 * np.isin(valid, keys).sum() * len(train) < n_linked * len(valid))
+
+
+def pair_keys(triplets: Triplets, n_entities: int) -> npt.NDArray[np.int64]:
+    """Return one number for the two ends of each triplet, whichever way it goes."""
+    ends = np.sort(triplets[:, [SUBJECT, OBJECT]].astype(np.int64), axis=1)
+    keys: npt.NDArray[np.int64] = ends[:, 0] * n_entities + ends[:, 1]
+    return keys
 
 
 def trial_settings(graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:

@@ -10,7 +10,7 @@ import torch
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import read_architecture, to_formula
-from interstellar.data.graph import AnyGraph
+from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
@@ -26,6 +26,7 @@ from interstellar.inference.whole_alignment import align
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import new_folder, refuse_taken
 from interstellar.runs.grown_graph import Side
+from interstellar.runs.other_graph import read_other_graph
 from interstellar.runs.run import Result
 from interstellar.runs.trained_run import TrainedRun, measure_run_reliability, open_run
 from interstellar.runs.update_run import plan_update, update_run
@@ -47,8 +48,12 @@ from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
 class Model:
     """A finished run, opened. Made by `train`, `open` and `update`."""
 
-    def __init__(self, place: RunPlace, device: torch.device) -> None:
+    def __init__(
+        self, place: RunPlace, device: torch.device, graph: Source | KnowledgeGraph | None = None
+    ) -> None:
+        """Open a run, to be asked about another graph where one is given."""
         self.path, self.device = place.path, device
+        self._other = graph
         self._place = place  # a temporary folder lasts as long as it is held
 
     def __repr__(self) -> str:
@@ -70,8 +75,21 @@ class Model:
 
     @property
     def graph(self) -> AnyGraph:
-        """What it was trained on, as the run keeps it."""
-        return self.trained.task.graph
+        """What it was trained on, as the run keeps it; or the other graph it is asked about."""
+        return self.other_graph or self.trained.task.graph
+
+    @cached_property
+    def other_graph(self) -> KnowledgeGraph | None:
+        """The graph that it is asked about, where that is not the one it was trained on."""
+        if self._other is None:
+            return None
+        return read_other_graph(self._other, self.trained.task.graph.all_relations)
+
+    @cached_property
+    def asked(self) -> TrainedRun:
+        """The network for the graph that it is asked about."""
+        other = self.other_graph
+        return self.trained if other is None else self.trained.on(other)
 
     @property
     def architecture(self) -> Architecture:
@@ -86,7 +104,7 @@ class Model:
     @cached_property
     def predictor(self) -> RunPredictor:
         """What answers queries, for the layers below."""
-        return build_predictor(self.path, self.trained)
+        return build_predictor(self.path, self.trained, self.other_graph)
 
     def predict(
         self,
@@ -162,9 +180,9 @@ class Model:
         among = choose("candidates", candidates, Candidates)
         task = self.trained.task
         if decoding.is_one_to_one and isinstance(task, EntityAlignment):
-            subjects = self.trained.network.subjects
+            subjects = self.trained.path_network.subjects
             return task.measure_matched(subjects, chosen, among, decoding).as_dict()
-        return self.trained.measure(chosen, candidates=among, decoding=decoding).as_dict()
+        return self.asked.measure(chosen, candidates=among, decoding=decoding).as_dict()
 
     def compare_decodings(
         self, *, split: str = "test"
@@ -233,7 +251,7 @@ class Model:
             rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
             iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
         run = self.trained if iterated is None else iterated.trained
-        whole = align(task.graph, *task.tables(run.network.subjects), settings, seed=seed)
+        whole = align(task.graph, *task.tables(run.path_network.subjects), settings, seed=seed)
         return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
     def update(
@@ -314,27 +332,19 @@ class Model:
 
 
 def open(  # noqa: A001 (ist.open)
-    path: StrPath, *, device: str | torch.device = "auto"
+    path: StrPath,
+    *,
+    device: str | torch.device = "auto",
+    graph: Source | KnowledgeGraph | None = None,
 ) -> Model:
     """Open the folder of a finished run: the `out` of a training, or what `Model.save` wrote.
+
+    With `graph`, a propagation is asked about that graph, whose entities it need never have seen.
 
     Raises:
         SettingsError: It is no run, one of a search, or not finished.
         DataError: A file of it was cut or altered, or is of a newer version.
     """
-    model = Model(RunPlace(Path(path)), find_device(str(device)))
-    assert model.trained is not None  # what cannot be opened is said now
+    model = Model(RunPlace(Path(path)), find_device(str(device)), graph)
+    assert model.asked is not None  # what cannot be opened is said now
     return model
-
-
-def export(
-    run: Model | StrPath,
-    path: StrPath,
-    *,
-    table: str | None = None,
-    format: str | None = None,
-    overwrite: bool = False,
-) -> Exported:
-    """Write the embeddings of a model, or of the run in a folder, as `Model.export` does."""
-    model = run if isinstance(run, Model) else open(run, device="cpu")
-    return model.export(path, table=table, format=format, overwrite=overwrite)

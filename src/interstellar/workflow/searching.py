@@ -29,7 +29,12 @@ from interstellar.runs.search_plan import (
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.searching.search_run import Workers
-from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
+from interstellar.training.settings import (
+    ModelKind,
+    SettingsChanges,
+    TrainingSettings,
+    with_changes,
+)
 from interstellar.words import choose
 from interstellar.workflow.given import (
     GivenArchitecture,
@@ -104,6 +109,7 @@ def search(
             single settings of each trial such as `dim` or `epochs`.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "search")
+    refuse_propagation(shortcuts)
     started, place = time.monotonic(), choose_place(out, is_resumed=resume)
     after = retraining or Retraining()
     after = replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
@@ -170,6 +176,7 @@ def tune(
         shortcuts: `trials`, `time`, `workers`, `progress`, and single settings to begin with.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "tune")
+    refuse_propagation(shortcuts)
     started, audience = time.monotonic(), find_audience(is_wanted=shortcuts.get("progress", True))
     graph = read_data(data, audience)
     wanted = plan or SearchPlan(strategy=StrategyName.TUNE)
@@ -188,6 +195,16 @@ def tune(
     stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)
+
+
+def refuse_propagation(shortcuts: SearchShortcuts) -> None:
+    """Raise where trials are to be propagations: they can be trained, but not yet be searched."""
+    model = shortcuts.get("model")
+    if model is not None and choose("model", model, ModelKind) is ModelKind.PROPAGATION:
+        raise SettingsError(
+            "searches and tunings train networks on walks. Leave the model out, or train one "
+            "propagation."
+        )
 
 
 def choose_workers(

@@ -64,7 +64,7 @@ def train(
         )
     graph = read_data(data, audience)
     code = read_given_architecture(wanted)
-    base = final_settings(graph, code) if row is None else row.settings
+    base = row.settings if row is not None else final_settings(graph, code, changes.get("model"))
     chosen = with_changes(read_given_settings(settings, base), **changes)
     experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen)
     place = choose_place(out, is_resumed=resume)

@@ -1,0 +1,229 @@
+"""A cell as the message of a propagation: the choices beside the thirteen, and their notations.
+
+A propagation runs f(s_t, r_t, h_{t-1}) along all paths from a query's subject at once. What the
+choices mean as a formula stands in `model/propagation_network.py`. In one line a propagation is
+its cell's formula and a clause for each choice that is not the default:
+
+    O_r = h ⊙ r; v = O_r; relations = query; depth = 4
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from interstellar.architecture.architecture import Architecture, Combinator, Source
+from interstellar.architecture.canonical_form import (
+    PRODUCTS,
+    ZERO_OUTPUT,
+    absorb_link_of_subject,
+    drop_dead_subject,
+    drop_links_of_zero,
+    drop_relation_times_zero,
+)
+from interstellar.architecture.formula import from_formula, to_formula
+from interstellar.architecture.json_format import (
+    VERSION,
+    check_format,
+    from_json,
+    read_choices,
+    read_object,
+    shown,
+    to_json,
+)
+from interstellar.errors import ArchitectureError
+
+FORMAT = "interstellar-propagation"
+MAX_DEPTH = 8
+
+
+class Aggregation(StrEnum):
+    """How the messages that reach a node, and the boundary there, become one vector."""
+
+    SUM = "sum"
+    MEAN = "mean"
+    MAX = "max"
+    PNA = "pna"
+    """Mean, max, min and deviation, each also times and over the node's scaled log-degree."""
+
+
+class Attention(StrEnum):
+    """What weighs a message."""
+
+    NONE = "none"
+    QUERY = "query"
+    """α = σ(w · relu(W_h x_r + W_r r + W_q s)), one number an edge and query."""
+
+
+class RelationVectors(StrEnum):
+    """Where r_t comes from, in each layer by itself."""
+
+    OWN = "own"
+    """A vector that is learnt, the same for all queries."""
+    QUERY = "query"
+    """W_r s + b_r: each relation has its own matrix and bias for the query's vector."""
+
+
+class Update(StrEnum):
+    """How a node's state takes up what was aggregated, x."""
+
+    RESIDUAL = "residual"
+    """h + x."""
+    GATE = "gate"
+    """(1 − g) ⊙ h + g ⊙ x with g = σ(W_a h + W_b x + bias)."""
+
+
+class LeftOut(StrEnum):
+    """Which edges are left out while a batch of training triplets is asked for."""
+
+    TRIPLETS = "triplets"
+    """The triplets themselves and their inverses."""
+    BETWEEN = "between"
+    """Every edge between the two ends of one of the triplets."""
+
+
+CHOICES: Mapping[str, type[StrEnum]] = {
+    "aggregation": Aggregation,
+    "attention": Attention,
+    "relations": RelationVectors,
+    "update": Update,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Propagation:
+    """A cell and how its messages are passed on. Equal propagations hash equally."""
+
+    cell: Architecture
+    aggregation: Aggregation = Aggregation.PNA
+    attention: Attention = Attention.NONE
+    relations: RelationVectors = RelationVectors.OWN
+    update: Update = Update.RESIDUAL
+    depth: int = 6
+    """The number of layers: the length of the longest path that counts."""
+
+    def __post_init__(self) -> None:
+        if type(self.depth) is not int or not 1 <= self.depth <= MAX_DEPTH:
+            raise ArchitectureError(
+                f"depth is {shown(self.depth)}, but a propagation has 1 to {MAX_DEPTH} layers. "
+                "Choose a whole number between them."
+            )
+
+
+def canonical_propagation(propagation: Propagation) -> Propagation:
+    """Return the representative of all propagations that are the same network.
+
+    As in `canonical_form`, each rule keeps the set of functions that a network can be. Its rules
+    on O_r rest on h_t = O_r and do not hold here, where a state is an aggregate of messages.
+    """
+    cell = propagation.cell
+    for rule in (
+        drop_dead_subject,
+        drop_links_of_zero,
+        drop_relation_times_zero,
+        drop_relation_matrix,
+        drop_query_beside_output,
+        absorb_link_of_subject,
+        drop_dead_subject,
+    ):
+        cell = rule(cell)
+    if cell.macro.output in PRODUCTS and cell.macro.output_source is Source.ZERO:
+        return Propagation(cell=ZERO_OUTPUT, depth=1)
+    return drop_dead_choices(replace(propagation, cell=cell))
+
+
+def drop_relation_matrix(cell: Architecture) -> Architecture:
+    """W_4 → I: r_t is a free vector, or W_r s + b_r with free W_r and b_r, and read behind W_4.
+
+    r′ = W_4 r + b_4, or W_r′ = W_4 W_r and b_r′ = W_4 b_r + b_4; ⇐ W_4 = I, b_4 = 0.
+    """
+    return _untrained(cell, 4)
+
+
+def drop_query_beside_output(cell: Architecture) -> Architecture:
+    """Where v = W_5 s + W_6 O_r or W_6 O_r: v → O_r, for what reads v begins with A v + C s + c.
+
+    A′ = A W_6, C′ = C + A W_5, c′ = c + A b_6; ⇐ W_6 = I, b_6 = 0, C = C′ − A W_5.
+    """
+    macro = cell.macro
+    if macro.output is not Combinator.ADD or macro.output_source not in (
+        Source.SUBJECT,
+        Source.ZERO,
+    ):
+        return cell
+    return _untrained(Architecture(replace(macro, output_source=Source.ZERO), cell.micro), 5, 6)
+
+
+def drop_dead_choices(propagation: Propagation) -> Propagation:
+    """Where messages are the same constant: relation vectors → own; where it is 0: no attention.
+
+    Relation vectors are read by messages and by attention alone. Nothing to move.
+    """
+    macro, micro = propagation.cell.macro, propagation.cell.micro
+    if macro.relation_source is not Source.ZERO or macro.relation not in PRODUCTS:
+        return propagation
+    if micro.relation_activation == "identity":  # tanh has become that
+        propagation = replace(propagation, attention=Attention.NONE)
+    if propagation.attention is Attention.QUERY:
+        return propagation
+    return replace(propagation, relations=RelationVectors.OWN)
+
+
+def _untrained(cell: Architecture, *weights: int) -> Architecture:
+    return Architecture(cell.macro, replace(cell.micro, trained=cell.micro.trained - set(weights)))
+
+
+def to_text(propagation: Propagation) -> str:
+    """Return the propagation as one line that `from_text` reads back exactly."""
+    defaults = {field.name: field.default for field in fields(Propagation)}
+    clauses = [
+        f"{name} = {getattr(propagation, name)}"
+        for name in (*CHOICES, "depth")
+        if getattr(propagation, name) != defaults[name]
+    ]
+    return "; ".join([to_formula(propagation.cell), *clauses])
+
+
+def from_text(text: str) -> Propagation:
+    """Return the propagation that a line says; choices without a clause take the default."""
+    said: dict[str, str] = {}
+    others: list[str] = []
+    for clause in text.replace("\n", ";").split(";"):
+        name, _, value = (part.strip() for part in clause.partition("="))
+        if name not in (*CHOICES, "depth"):
+            others.append(clause)
+            continue
+        if name in said:
+            raise ArchitectureError(
+                f"{name} is said twice in {text!r}, but it has one value. Remove one of the two."
+            )
+        said[name] = value
+    depth = {"depth": _read_depth(said.pop("depth"))} if "depth" in said else {}
+    kinds = {name: CHOICES[name] for name in said}
+    cell = from_formula(";".join(others))
+    return Propagation(cell=cell, **read_choices(kinds, said, "propagation"), **depth)
+
+
+def _read_depth(text: str) -> Any:
+    """Return the number, or the text itself for `Propagation` to refuse."""
+    return int(text) if text.isdecimal() else text
+
+
+def to_json_object(propagation: Propagation) -> dict[str, Any]:
+    """Return the propagation as an object of plain values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "cell": to_json(propagation.cell),
+        **{name: str(getattr(propagation, name)) for name in CHOICES},
+        "depth": propagation.depth,
+    }
+
+
+def from_json_object(value: object) -> Propagation:
+    """Return the propagation of an object that `to_json_object` could have written."""
+    keys = ("format", "version", "cell", *CHOICES, "depth")
+    whole: Mapping[str, Any] = read_object(value, "the propagation", keys)
+    check_format(whole, FORMAT)
+    chosen = read_choices(CHOICES, whole, "propagation")
+    return Propagation(cell=from_json(whole["cell"]), depth=whole["depth"], **chosen)

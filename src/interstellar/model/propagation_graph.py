@@ -1,0 +1,278 @@
+"""A graph as a propagation reads it: edges by the node they reach, and which are left out."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from interstellar.architecture.propagation import LeftOut
+from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets, with_inverses
+from interstellar.model.edge_segments import Segments
+
+CHUNK = 64
+"""Runs of edges that are added up one after the other."""
+
+
+@final
+class PropagationGraph:
+    """Edges (source, relation, target) in the order of their targets; inverses are edges too.
+
+    All tensors are on one device. Edge e has the place e in every tensor of edges.
+    """
+
+    def __init__(self, triplets: Triplets, *, n_entities: int, n_relations: int) -> None:
+        edges = with_inverses(triplets, n_relations).astype(np.int64)
+        keys = (edges[:, OBJECT], edges[:, RELATION], edges[:, SUBJECT])
+        edges = edges[np.lexsort(keys[::-1])]  # the last key counts first
+        self.n_entities = n_entities
+        self.n_relations = n_relations
+        """Without inverses; the inverse of r is r + n_relations."""
+        sources, relations, targets = torch.from_numpy(edges.T.copy())
+        self.sources, self.relations, self.targets = sources, relations, targets
+        self.starts = _starts(targets, n_entities)
+        """The edges that reach node v are `starts[v]` to `starts[v + 1] - 1`."""
+
+    def to(self, device: torch.device) -> "PropagationGraph":
+        """Return the graph on a device."""
+        if device == self.device:
+            return self
+        moved = object.__new__(PropagationGraph)
+        moved.n_entities, moved.n_relations = self.n_entities, self.n_relations
+        for name in ("sources", "relations", "targets", "starts"):
+            setattr(moved, name, getattr(self, name).to(device))
+        return moved
+
+    @property
+    def n_edges(self) -> int:
+        """Inverses included."""
+        return len(self.sources)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        device: torch.device = self.sources.device
+        return device
+
+    def all_edges(self) -> "Edges":
+        """Return all edges, none left out."""
+        return Edges(self, None)
+
+    def edges_without(self, batch: Tensor, rule: LeftOut) -> "Edges":
+        """Return the edges without those that give the triplets of a batch, (n, 3), away.
+
+        Relations of the batch from n_relations on are inverses. No size depends on the batch.
+        """
+        groups = self._triplet_groups if rule is LeftOut.TRIPLETS else self._pair_groups
+        s, r, o = batch.T
+        n = self.n_relations
+        back = torch.where(r < n, r + n, r - n)
+        wanted = torch.cat([self._keys(s, r, o, rule), self._keys(o, back, s, rule)])
+        return Edges(self, ~groups.find(wanted))
+
+    def _keys(self, s: Tensor, r: Tensor, o: Tensor, rule: LeftOut) -> Tensor:
+        pairs = s * self.n_entities + o
+        return pairs * (2 * self.n_relations) + r if rule is LeftOut.TRIPLETS else pairs
+
+    @cached_property
+    def _triplet_groups(self) -> "EdgeGroups":
+        keys = self._keys(self.sources, self.relations, self.targets, LeftOut.TRIPLETS)
+        return EdgeGroups.of(keys)
+
+    @cached_property
+    def _pair_groups(self) -> "EdgeGroups":
+        return EdgeGroups.of(
+            self._keys(self.sources, self.relations, self.targets, LeftOut.BETWEEN)
+        )
+
+    @cached_property
+    def outgoing(self) -> "OutgoingEdges":
+        """The same edges by the node they leave."""
+        return OutgoingEdges.of(self)
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The edges that reach each node, in segments."""
+        return Segments.of(self.starts)
+
+    @cached_property
+    def incoming(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Starts, sources and relations as int32, which kernels read."""
+        return self.starts.int(), self.sources.int(), self.relations.int()
+
+    @cached_property
+    def most_incoming(self) -> int:
+        """How many edges reach the node that most reach."""
+        return int(self.starts.diff().max()) if self.n_entities else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeGroups:
+    """Edges that are found by a common key."""
+
+    keys: Tensor
+    """Ascending, each once; the last one is no edge's."""
+    group_of_edge: Tensor
+
+    @classmethod
+    def of(cls, keys: Tensor) -> "EdgeGroups":
+        """Put edges with equal keys together."""
+        distinct, group_of_edge = torch.unique(keys, return_inverse=True)
+        nobodys = distinct.new_full((1,), torch.iinfo(torch.int64).max)
+        return cls(torch.cat([distinct, nobodys]), group_of_edge)
+
+    def find(self, wanted: Tensor) -> Tensor:
+        """Return for each edge whether its key is among the wanted ones."""
+        places = torch.searchsorted(self.keys, wanted)
+        found = torch.where(self.keys[places] == wanted, places, len(self.keys) - 1)
+        is_wanted = torch.zeros_like(self.keys, dtype=torch.bool).index_fill_(0, found, value=True)
+        return is_wanted[self.group_of_edge]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutgoingEdges:
+    """Edges by source and relation, int32: a run is the edges of a segment with one relation.
+
+    Sums over the edges of a relation are taken in runs, then in chunks of runs, then whole: in
+    the same order every time.
+    """
+
+    segments: Segments
+    """The places of each node's edges in the tensors of edges here."""
+    edges: Tensor
+    """Which edge of the graph each is; targets and relations likewise."""
+    targets: Tensor
+    relations: Tensor
+    numbers: Tensor
+    """The number of each edge among those that reach its target, from 0."""
+    run_ends: Tensor
+    """Of the last edge of a run the run's place by relation, else -1."""
+    chunk_starts: Tensor
+    """Chunk i has the runs at the places `chunk_starts[i]` to `chunk_starts[i + 1] - 1`."""
+    chunks_of_relation: Tensor
+    """Relation r has the chunks `chunks_of_relation[r]` to `chunks_of_relation[r + 1] - 1`."""
+    n_runs: int
+
+    @classmethod
+    def of(cls, graph: PropagationGraph) -> "OutgoingEdges":
+        """Sort the edges of a graph anew."""
+        n_relations = 2 * graph.n_relations
+        keys, edges = torch.sort(graph.sources * n_relations + graph.relations, stable=True)
+        segments = Segments.of(_starts(keys // n_relations, graph.n_entities))
+        is_first = torch.cat([keys.new_ones(1), keys.diff()]).bool()[: len(keys)]
+        is_first[segments.firsts[segments.ends > segments.firsts].long()] = True
+        run_starts = is_first.nonzero().flatten()
+        relations, by_relation = torch.sort(keys[run_starts] % n_relations, stable=True)
+        last = torch.cat([run_starts[1:], run_starts.new_tensor([len(keys)])]) - 1
+        run_ends = torch.full_like(edges, -1)
+        run_ends[last[by_relation]] = torch.arange(len(relations), device=keys.device)
+        chunk_starts, chunks = cut_into_chunks(_starts(relations, n_relations))
+        parts = {
+            "edges": edges,
+            "targets": graph.targets[edges],
+            "relations": graph.relations[edges],
+            "numbers": edges - graph.starts[graph.targets[edges]],
+            "run_ends": run_ends,
+            "chunk_starts": chunk_starts,
+            "chunks_of_relation": chunks,
+        }
+        whole = {name: part.int() for name, part in parts.items()}
+        return cls(segments=segments, n_runs=len(relations), **whole)
+
+
+def cut_into_chunks(starts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where chunks of each group begin, the last end included, and each group's chunks."""
+    n_chunks = -(-starts.diff() // CHUNK)
+    chunks = torch.cat([n_chunks.new_zeros(1), n_chunks.cumsum(0)])
+    numbers = torch.arange(int(chunks[-1]), device=starts.device)
+    group = torch.repeat_interleave(n_chunks)
+    begins = starts[group] + CHUNK * (numbers - chunks[group])
+    return torch.cat([begins, starts[-1:]]), chunks
+
+
+@final
+class Edges:
+    """The edges of one call: all of a graph's, or those that are kept."""
+
+    def __init__(self, graph: PropagationGraph, kept: Tensor | None) -> None:
+        self.graph = graph
+        self.kept = kept
+        """For each edge whether it is there, or None where all are."""
+
+    @cached_property
+    def kept_bytes(self) -> Tensor | None:
+        """The same as bytes, which kernels read."""
+        return None if self.kept is None else self.kept.view(torch.uint8)
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """How many edges reach each node, (n_entities,)."""
+        starts = self.graph.starts
+        if self.kept is None:
+            return starts.diff()
+        n_before = torch.cat([starts.new_zeros(1), self.kept.cumsum(0)])
+        return n_before[starts].diff()
+
+    @cached_property
+    def scales(self) -> Tensor:
+        """The log-degree of each node, the boundary counted in, over the mean of all; float64."""
+        logs = (self.degrees + 1).double().log()
+        return logs / logs.mean().clamp(min=1e-6)
+
+    @cached_property
+    def blocks(self) -> "list[DegreeBlock]":
+        """The kept edges in blocks of nodes that equally many edges reach; for the plain path."""
+        graph = self.graph
+        places = torch.arange(graph.n_edges, device=graph.device)
+        if self.kept is not None:
+            places = places[self.kept]
+        starts = torch.cat([self.degrees.new_zeros(1), self.degrees.cumsum(0)])
+        degrees, order = self.degrees.sort(stable=True)
+        blocks, begin = [], 0
+        for degree, n_nodes in zip(*_count(degrees), strict=True):
+            nodes = order[begin : begin + n_nodes]
+            begin += n_nodes
+            if degree:
+                offsets = torch.arange(degree, device=graph.device)
+                edges = places[starts[nodes].unsqueeze(1) + offsets]
+                blocks.append(
+                    DegreeBlock(nodes, edges, graph.sources[edges], graph.relations[edges])
+                )
+        return blocks
+
+    @cached_property
+    def nodes_of_blocks(self) -> Tensor:
+        """The nodes of all blocks, one block after the other."""
+        nodes = [block.nodes for block in self.blocks]
+        return torch.cat(nodes) if nodes else self.graph.starts[:0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DegreeBlock:
+    """Nodes that equally many edges reach, so that reductions need no scattering."""
+
+    nodes: Tensor
+    """(n,)."""
+    edges: Tensor
+    """The edges that reach them, (n, degree), ascending; sources and relations likewise."""
+    sources: Tensor
+    relations: Tensor
+
+    def cut(self, most: int) -> "list[DegreeBlock]":
+        """Return the block in pieces of at most so many edges, but at least one node."""
+        n_nodes = max(1, most // self.edges.shape[1])
+        whole = (self.nodes, self.edges, self.sources, self.relations)
+        pieces = zip(*(torch.split(part, n_nodes) for part in whole), strict=True)
+        return [DegreeBlock(*piece) for piece in pieces]
+
+
+def _count(ascending: Tensor) -> tuple[list[int], list[int]]:
+    values, counts = torch.unique_consecutive(ascending, return_counts=True)
+    return values.tolist(), counts.tolist()
+
+
+def _starts(ascending: Tensor, n: int) -> Tensor:
+    """Return where each of the numbers 0 … n begins in an ascending list of them."""
+    return torch.searchsorted(ascending, torch.arange(n + 1, device=ascending.device))

@@ -1,0 +1,155 @@
+"""A propagation from the outside: trained, resumed, asked about graphs it never saw, refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import interstellar as ist
+from interstellar.data.graph import KnowledgeGraph
+from interstellar.data.vocabulary import Vocabulary
+from interstellar.errors import InterstellarError, SettingsError
+from tests.cli.run_command import assert_refused, make_run, run_command
+
+DATA = "synthetic:entities=20"
+SMALL: Any = {"model": "propagation", "dim": 4, "depth": 2, "epochs": 2, "progress": False}
+NBF = "O_r = h ⊙ r; v = O_r"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("propagation") / "run"
+    ist.train(DATA, NBF, out=path, **SMALL)
+    return path
+
+
+def permuted(graph: KnowledgeGraph, seed: int) -> KnowledgeGraph:
+    """The same graph with other names and ids of its entities, and other ids of its relations."""
+    rng = np.random.default_rng(seed)
+    places = [rng.permutation(len(names)) for names in (graph.entities, graph.relations)]
+
+    def move(triplets: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        columns = (places[0][triplets[:, 0]], places[1][triplets[:, 1]], places[0][triplets[:, 2]])
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    relations = [graph.relations.name(i) for i in np.argsort(places[1]).tolist()]
+    return KnowledgeGraph(
+        name="other",
+        entities=Vocabulary([f"new {i}" for i in range(len(graph.entities))]),
+        relations=Vocabulary(relations),
+        train=move(graph.train),
+        valid=move(graph.valid),
+        test=move(graph.test),
+    )
+
+
+def test_entities_that_training_never_saw_are_ranked_as_those_that_it_saw(run: Path) -> None:
+    model = ist.open(run)
+    assert isinstance(model.graph, KnowledgeGraph)
+    other = permuted(model.graph, seed=1)
+
+    asked = ist.open(run, graph=other)
+
+    assert asked.graph.name == "other"
+    assert asked.evaluate() == pytest.approx(model.evaluate(), rel=1e-4)
+    assert asked.evaluate(split="valid") == pytest.approx(model.evaluate(split="valid"), rel=1e-4)
+
+
+def test_the_metrics_of_a_run_are_those_of_its_weights(run: Path) -> None:
+    model = ist.open(run)
+
+    assert model.evaluate() == model.metrics["test"]
+    assert "propagation" in (run / "experiment.toml").read_text()
+
+
+def test_a_graph_in_a_file_is_asked_by_name(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    relations = ist.open(run).graph.all_relations.to_list()
+    path = tmp_path / "other.tsv"
+    path.write_text(f"anna\t{relations[0]}\tbert\nbert\t{relations[1]}\tcleo\n")
+    query = ("--graph", path, "--subject", "anna", "--relation", relations[1])
+
+    found = run_command(capfd, "predict", run, *query, "--json")
+
+    assert {each["entity"] for each in found.json["answers"]} <= {"anna", "bert", "cleo"}
+    path.write_text("anna\tis unknown to\tbert\n")
+    assert_refused(run_command(capfd, "predict", run, *query), '"is unknown to"')
+
+
+def test_a_query_about_an_entity_without_triplets_is_answered_and_said(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    relation = ist.open(run).graph.all_relations.name(0)
+    for name, line in (("train", "a\t{}\tb"), ("valid", "a\t{}\tc"), ("test", "c\t{}\tb")):
+        (tmp_path / f"{name}.txt").write_text(line.format(relation) + "\n")
+
+    found = run_command(
+        capfd, "predict", run, "--graph", tmp_path, "--subject", "c", "--relation", relation
+    )
+
+    assert found.code == 0
+    assert '"c" stands in no known triplet' in found.err
+
+
+def test_a_resumed_training_has_the_weights_of_one_that_was_never_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ist.train(DATA, NBF, out=tmp_path / "whole", **SMALL | {"epochs": 3})
+    with monkeypatch.context() as patch:
+        patch.setattr("interstellar.runs.training_run.finish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ist.train(DATA, NBF, out=tmp_path / "run", **SMALL | {"epochs": 3})
+    resumed = ist.train(DATA, NBF, out=tmp_path / "run", resume=True, **SMALL | {"epochs": 3})
+
+    assert resumed.result["weights_sha256"] == whole.result["weights_sha256"]
+
+
+def test_what_needs_embeddings_of_entities_is_refused_with_what_to_do(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export = run_command(capfd, "export", run, "--out", tmp_path / "e.tsv")
+    assert_refused(export, "no embeddings of entities", "walks")
+    assert not (tmp_path / "e.tsv").exists()
+    model = ist.open(run)
+    entity, relation = model.graph.all_entities.name(0), model.graph.all_relations.name(0)
+    with pytest.raises(SettingsError, match="no embeddings"):
+        model.predict(subject=entity, relation=relation, explain=True)
+
+
+def test_a_run_of_walks_cannot_be_asked_about_another_graph(tmp_path: Path) -> None:
+    ist.train(DATA, "DistMult", out=tmp_path / "walks", dim=4, epochs=1, progress=False)
+
+    with pytest.raises(SettingsError, match=r"model walks.*Train with the model propagation"):
+        ist.open(tmp_path / "walks", graph=ist.load(DATA))
+
+
+@pytest.mark.parametrize("work", ["search", "tune"])
+def test_propagations_are_not_searched_yet(work: str) -> None:
+    asked: Any = {"model": "propagation", "trials": 1, "progress": False}
+    with pytest.raises(SettingsError, match="train networks on walks"):
+        ist.search(DATA, **asked) if work == "search" else ist.tune(DATA, NBF, **asked)
+
+
+def test_an_alignment_is_not_propagated() -> None:
+    with pytest.raises(InterstellarError, match="there are two"):
+        ist.train("synthetic-alignment:entities=60", "RSN", model="propagation", progress=False)
+
+
+@pytest.mark.parametrize("cell", [NBF, "O_s = s gated h; O_r = tanh(W3 O_s + r); v = s ⊗ O_r"])
+@pytest.mark.parametrize("aggregation", ["sum", "max"])
+def test_any_cell_is_propagated_with_any_choice(
+    tmp_path: Path, cell: str, aggregation: str
+) -> None:
+    asked = ("--epochs", 1, "--dim", 4, "--depth", 2, "--aggregation", aggregation)
+    choices = ("--attention", "query", "--relations", "query", "--update", "gate")
+    train = ("train", DATA, "--architecture", cell, "--model", "propagation")
+
+    model = ist.open(make_run(tmp_path / "run", *train, *asked, *choices))
+
+    propagation = model.trained.experiment.settings.propagation
+    assert propagation is not None
+    assert (propagation.aggregation, propagation.update) == (aggregation, "gate")
+    assert torch.isfinite(model.trained.network.logits(torch.tensor([0]), torch.tensor([0]))).all()

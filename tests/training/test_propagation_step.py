@@ -1,0 +1,212 @@
+"""A step of a propagation against the loss computed query by query, and in parts."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from interstellar.architecture.notation import read_architecture
+from interstellar.architecture.propagation import LeftOut
+from interstellar.data.graph import KnowledgeGraph, Task
+from interstellar.data.loading import load
+from interstellar.data.triplets import with_inverses
+from interstellar.errors import SettingsError, TrainingError
+from interstellar.model.propagation_graph import PropagationGraph
+from interstellar.model.propagation_network import PropagationNetwork
+from interstellar.tasks.link_prediction import LinkPrediction
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import network_for
+from interstellar.training import propagation_step
+from interstellar.training.defaults import PROPAGATION, GraphSize, default_settings
+from interstellar.training.loop import Progress, SilentObserver, Training
+from interstellar.training.optimizers import FlatParameters
+from interstellar.training.propagation_step import PropagationStep, ready_propagation_step
+from interstellar.training.settings import (
+    ModelKind,
+    Optimizer,
+    PropagationSettings,
+    TrainingSettings,
+    replace_settings,
+    with_changes,
+)
+
+CPU = torch.device("cpu")
+SMALL = replace(
+    PROPAGATION,
+    dim=4,
+    batch_size=6,
+    max_epochs=3,
+    propagation=PropagationSettings(depth=2, queries_per_epoch=30),
+)
+NBF = read_architecture("O_r = h ⊙ r; v = O_r")
+
+
+@pytest.fixture(scope="module")
+def graph() -> KnowledgeGraph:
+    loaded = load("synthetic:entities=20")
+    assert isinstance(loaded, KnowledgeGraph)
+    return loaded
+
+
+def build(graph: KnowledgeGraph, settings: TrainingSettings = SMALL) -> PropagationNetwork:
+    network = network_for(LinkPrediction(graph), NBF, settings)
+    assert isinstance(network, PropagationNetwork)
+    network.initialise(torch.Generator().manual_seed(1))
+    return network
+
+
+def queries_of(graph: KnowledgeGraph) -> Tensor:
+    return torch.from_numpy(with_inverses(graph.train, len(graph.relations)))
+
+
+def build_step(graph: KnowledgeGraph, settings: TrainingSettings = SMALL) -> PropagationStep:
+    network = build(graph, settings)
+    step = PropagationStep(network, queries_of(graph), settings, FlatParameters(network, CPU))
+    step.begin_epoch(torch.arange(len(step.paths)), settings.learning_rate, 0)
+    return step
+
+
+def loss_by_hand(graph: KnowledgeGraph, rule: LeftOut, n: int) -> float:
+    """One query at a time in float64, on the graph without what gives the first n away."""
+    queries = queries_of(graph).tolist()
+    batch, n_relations = queries[:n], len(graph.relations)
+    ends = {(s, o) for s, _, o in batch} | {(o, s) for s, _, o in batch}
+    asked = {tuple(q) for q in batch}
+    asked |= {(o, (r + n_relations) % (2 * n_relations), s) for s, r, o in batch}
+
+    def is_left(s: int, r: int, o: int) -> bool:
+        return (s, r, o) not in asked if rule is LeftOut.TRIPLETS else (s, o) not in ends
+
+    left = np.array([t for t in graph.train.tolist() if is_left(*t)], dtype=np.int32)
+    network = build(graph).double()
+    edges = PropagationGraph(
+        left.reshape(-1, 3), n_entities=len(graph.entities), n_relations=n_relations
+    ).all_edges()
+    losses = []
+    for s, r, o in batch:
+        [logits] = network.logits_over(edges, torch.tensor([s]), torch.tensor([r]))
+        others = [x for a, b, x in queries if (a, b) == (s, r) and x != o]
+        rivals = [e for e in range(len(graph.entities)) if e not in others]
+        losses.append(-torch.log_softmax(logits[rivals], 0)[rivals.index(o)].item())
+    return sum(losses) / n
+
+
+@pytest.mark.parametrize("rule", LeftOut)
+def test_the_loss_is_that_of_the_true_answer_where_nothing_gives_it_away(
+    graph: KnowledgeGraph, rule: LeftOut
+) -> None:
+    step = build_step(graph, replace_settings(SMALL, {"left_out": rule}))
+
+    step.compute()
+
+    assert step.loss_sum.item() == pytest.approx(loss_by_hand(graph, rule, 6), rel=1e-5)
+
+
+def test_a_batch_in_parts_is_the_same_step(graph: KnowledgeGraph) -> None:
+    whole, parts = build_step(graph), build_step(graph)
+    parts.n_parts = 4
+
+    for step in (whole, parts):
+        step.compute()
+
+    assert whole.optimizer.m is not None  # a tenth of the first gradient
+    torch.testing.assert_close(parts.optimizer.m, whole.optimizer.m)
+    assert parts.loss_sum.item() == pytest.approx(whole.loss_sum.item())
+
+
+@pytest.mark.parametrize("most", [1e-3, 1e3])
+def test_a_gradient_is_cut_to_the_norm_and_never_made_longer(
+    graph: KnowledgeGraph, most: float
+) -> None:
+    """One step of Adagrad from nothing remembers the squares of the gradient it was given."""
+    settings = replace(SMALL, optimizer=Optimizer.ADAGRAD, gradient_norm=most)
+    step, free = (build_step(graph, s) for s in (settings, replace(settings, gradient_norm=None)))
+    for each in (step, free):
+        each.compute()
+
+    norms = [each.optimizer.v.sum().sqrt().item() for each in (step, free)]
+    assert norms[0] == pytest.approx(min(most, norms[1]), rel=1e-4)
+
+
+def test_an_epoch_has_at_most_so_many_queries_and_other_ones_each_time(
+    graph: KnowledgeGraph,
+) -> None:
+    step = build_step(graph)
+    assert (step.n_steps, len(step.order)) == (5, 30)
+
+    few = build_step(graph, replace(SMALL, batch_size=10**6))
+    assert (few.n_steps, few.batch_size) == (1, 30)
+
+
+def test_a_step_on_the_cpu_is_cut_to_the_memory(
+    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = build(graph)
+    given: Any = network, queries_of(graph), SMALL, FlatParameters(network, CPU)
+    assert ready_propagation_step(*given)[0].n_parts == 1
+
+    monkeypatch.setattr(propagation_step, "CPU_BYTES", 1)
+    assert ready_propagation_step(*given)[0].n_parts == 6
+
+
+def train(graph: KnowledgeGraph, settings: TrainingSettings = SMALL) -> Training:
+    task = LinkPrediction(graph)
+    return Training(
+        build(graph, settings),
+        queries_of(graph),
+        settings,
+        seed=3,
+        measure=lambda network: task.measure(network, Split.VALID).as_dict(),
+    )
+
+
+def test_a_resumed_training_is_bit_for_bit_one_that_was_never_stopped(
+    graph: KnowledgeGraph,
+) -> None:
+    whole, begun, resumed = train(graph), train(graph), train(graph)
+    whole.run(SilentObserver())
+    begun.run_epoch(SilentObserver())
+    saved = {name: tensor.clone() for name, tensor in begun.saved_tensors().items()}
+    resumed.resume(saved, Progress.from_dict(begun.progress.as_dict()))
+    resumed.run(SilentObserver())
+
+    for name, tensor in whole.saved_tensors().items():
+        assert torch.equal(tensor, resumed.saved_tensors()[name]), name
+    assert whole.progress.reports[0].loss > whole.progress.reports[-1].loss
+
+
+def test_a_loss_that_is_no_number_ends_the_training(graph: KnowledgeGraph) -> None:
+    training = train(graph, replace(SMALL, learning_rate=1e6))
+
+    with pytest.raises(TrainingError, match="O_r = h ⊙ r"):
+        training.run(SilentObserver())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dropout": 0.1}, "dropout is 0.1"),
+        ({"n3": 0.1}, "n3 is 0.1"),
+        ({"path_length": 3}, "all paths"),
+        ({"precision": "mixed"}, "float32"),
+        ({"depth": 9}, "depth is 9"),
+        ({"aggregation": "median"}, "median"),
+        ({"model": "walks"}, "these settings are for propagation"),
+    ],
+)
+def test_what_a_propagation_has_no_use_for_is_refused(changes: Any, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        with_changes(SMALL, **changes)
+
+
+def test_choices_of_a_propagation_are_refused_for_walks() -> None:
+    size = GraphSize(n_entities=100, n_triplets=500)
+    walks = default_settings(Task.LINK_PREDICTION, size)
+
+    with pytest.raises(SettingsError, match="depth belongs to a propagation"):
+        with_changes(walks, depth=3)
+    with pytest.raises(SettingsError, match="there are two"):
+        default_settings(Task.ENTITY_ALIGNMENT, size, ModelKind.PROPAGATION)
