@@ -55,6 +55,8 @@ def test_entities_that_training_never_saw_are_ranked_as_those_that_it_saw(run: P
     assert asked.graph.name == "other"
     assert asked.evaluate() == pytest.approx(model.evaluate(), rel=1e-4)
     assert asked.evaluate(split="valid") == pytest.approx(model.evaluate(split="valid"), rel=1e-4)
+    with pytest.raises(SettingsError, match="this is another graph"):
+        asked.evaluate_calibration()
 
 
 def test_the_metrics_of_a_run_are_those_of_its_weights(run: Path) -> None:

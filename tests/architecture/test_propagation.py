@@ -1,6 +1,5 @@
 """The choices of a propagation: how they are written, and which make no difference."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -15,9 +14,7 @@ from interstellar.architecture.propagation import (
     RelationVectors,
     Update,
     canonical_propagation,
-    from_json_object,
     from_text,
-    to_json_object,
     to_text,
 )
 from interstellar.errors import ArchitectureError
@@ -27,11 +24,6 @@ from tests.architecture.strategies import propagations
 @given(propagations)
 def test_a_line_reads_back_to_the_same_propagation(propagation: Propagation) -> None:
     assert from_text(to_text(propagation)) == propagation
-
-
-@given(propagations)
-def test_an_object_reads_back_to_the_same_propagation(propagation: Propagation) -> None:
-    assert from_json_object(json.loads(json.dumps(to_json_object(propagation)))) == propagation
 
 
 def test_a_line_says_what_is_not_the_default() -> None:
@@ -61,13 +53,6 @@ def test_a_line_says_what_is_not_the_default() -> None:
 def test_a_line_that_says_no_propagation_is_refused(line: str, complaint: str) -> None:
     with pytest.raises(ArchitectureError, match=complaint):
         from_text(line)
-
-
-def test_an_object_of_another_format_is_refused() -> None:
-    value = to_json_object(from_text("O_r = h ⊙ r; v = O_r"))
-
-    with pytest.raises(ArchitectureError, match="must be 'interstellar-propagation'"):
-        from_json_object(value | {"format": "interstellar-architecture"})
 
 
 @given(propagations)

@@ -22,18 +22,9 @@ from interstellar.architecture.canonical_form import (
     drop_relation_times_zero,
 )
 from interstellar.architecture.formula import from_formula, to_formula
-from interstellar.architecture.json_format import (
-    VERSION,
-    check_format,
-    from_json,
-    read_choices,
-    read_object,
-    shown,
-    to_json,
-)
+from interstellar.architecture.json_format import read_choices, shown
 from interstellar.errors import ArchitectureError
 
-FORMAT = "interstellar-propagation"
 MAX_DEPTH = 8
 
 
@@ -207,23 +198,3 @@ def from_text(text: str) -> Propagation:
 def _read_depth(text: str) -> Any:
     """Return the number, or the text itself for `Propagation` to refuse."""
     return int(text) if text.isdecimal() else text
-
-
-def to_json_object(propagation: Propagation) -> dict[str, Any]:
-    """Return the propagation as an object of plain values."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "cell": to_json(propagation.cell),
-        **{name: str(getattr(propagation, name)) for name in CHOICES},
-        "depth": propagation.depth,
-    }
-
-
-def from_json_object(value: object) -> Propagation:
-    """Return the propagation of an object that `to_json_object` could have written."""
-    keys = ("format", "version", "cell", *CHOICES, "depth")
-    whole: Mapping[str, Any] = read_object(value, "the propagation", keys)
-    check_format(whole, FORMAT)
-    chosen = read_choices(CHOICES, whole, "propagation")
-    return Propagation(cell=from_json(whole["cell"]), depth=whole["depth"], **chosen)

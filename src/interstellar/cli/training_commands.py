@@ -143,10 +143,6 @@ def evaluate(
             "name one decoding."
         )
     candidates = candidates or "reference"
-    if graph is not None and calibration:
-        raise SettingsError(
-            "the calibration is of the graph that the run was trained on. Leave `graph` out."
-        )
     model = models.open(run, device=device, graph=graph)
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)

@@ -306,7 +306,13 @@ def _check_choices(settings: TrainingSettings) -> None:
             )
 
 
-_MEANT_FOR_WALKS = (("n_negatives", None), ("n3", 0.0), ("label_smoothing", 0.0), ("dropout", 0.0))
+_MEANT_FOR_WALKS = (
+    ("n_negatives", None),
+    ("n3", 0.0),
+    ("label_smoothing", 0.0),
+    ("max_norm", None),
+    ("dropout", 0.0),
+)
 
 
 def _check_propagation(settings: TrainingSettings) -> None:

@@ -198,10 +198,10 @@ class Model:
     def evaluate_calibration(self, *, split: str = "test") -> Reliability:
         """Return how far the probabilities of predicted links can be taken at their word."""
         task = self.trained.task
-        if not isinstance(task, LinkPrediction):
+        if self.other_graph is not None or not isinstance(task, LinkPrediction):
             raise SettingsError(
-                "the calibration is that of probabilities of predicted links, and this is a run "
-                "of entity alignment. Leave it out."
+                "the calibration is that of probabilities of links in the graph of a run, and this "
+                "is another graph, or a run of entity alignment. Leave it out."
             )
         chosen = choose("split", split, Split)
         return measure_run_reliability(self.path, task, self.trained.network, chosen)
