@@ -204,7 +204,7 @@ def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
     tables = {key: value for key, value in whole.items() if key not in left_out}
     refuse_unknown_keys(tables, ("training", "paths", "propagation"), f"{file}:")
     if "version" in whole:  # an experiment leaves nothing open but what there was not yet
-        base = replace(base, **_settings_that_came_later())
+        base = replace(base, propagation=None, **_settings_that_came_later())
     return _take_settings(whole, file, base)
 
 
@@ -237,8 +237,7 @@ def _take_settings(
 ) -> TrainingSettings:
     before = None if base is None else base.walk
     walk = _take(WalkSettings, whole.get("paths", {}), f"{file}: [paths]", before)
-    is_whole = base is None or "version" in whole  # an experiment says whether there is one
-    propagation = None if is_whole or base is None else base.propagation
+    propagation = None if base is None else base.propagation
     if "propagation" in whole:
         place = f"{file}: [propagation]"
         propagation = _take(PropagationSettings, whole["propagation"], place, propagation)
