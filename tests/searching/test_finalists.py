@@ -135,6 +135,28 @@ def test_repetitions_up_to_a_rung_are_compared_with_the_trial_as_it_was_there() 
     assert finalist.best_run == first
 
 
+def test_who_goes_on_after_having_won_is_still_compared_where_all_were() -> None:
+    """The winner's repetition was trained further, once until time was up."""
+    for stopped in (None, Stop.TIME):
+        winner = [
+            Trial(number=0, architecture=NAMELESS, result=trained(0.8, 9)),
+            Trial(number=-1, architecture=NAMELESS, result=trained(0.8, 9, stopped), seed=1),
+        ]
+        known = [
+            Trial(number=1, architecture=TRANS_E, result=trained(0.6, 9)),
+            Trial(number=-2, architecture=TRANS_E, result=trained(0.6, 3, Stop.RUNG), seed=1),
+        ]
+        trials = Trials([*winner, *known])
+
+        first, second = list_finalists(trials)
+        gain = find_gain(trials)
+
+        assert first.scores == dict.fromkeys((None, 1), winner[0].result.curve[2])
+        assert second.scores == dict.fromkeys((None, 1), known[0].result.curve[2])
+        assert gain is not None
+        assert gain.points == pytest.approx(100 * (0.8 - 0.6) * (1 - 0.5**3))
+
+
 def test_settings_tell_finalists_apart() -> None:
     plain, tuned = repeated(1, TRANS_E, 0.4, 0.5), repeated(2, TRANS_E, 0.6, 0.4, settings=TUNED)
 

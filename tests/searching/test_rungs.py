@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.searching.rungs import (
-    MOST_KEPT,
-    REDUCTION,
-    Rungs,
-    has_passed,
-    has_reached,
-    worth_keeping,
-)
+from interstellar.searching.rungs import REDUCTION, Rungs, has_passed, has_reached
 from interstellar.searching.trial import Stop, Trial, TrialResult
 from interstellar.searching.trials import Trials
 from interstellar.training.presets import LINK_PREDICTION
@@ -160,15 +153,3 @@ def test_in_whatever_order_they_come_a_third_of_each_rung_goes_on(
     assert n_at[1] >= n_at[0] // REDUCTION
     assert n_at[2] >= n_at[1] // REDUCTION
     assert all(score in further for score in best)
-
-
-def test_checkpoints_are_kept_of_the_best_that_wait_the_best_of_all_and_the_repetitions() -> None:
-    waits = [trial(number, [number / 100]) for number in range(20)]
-    ended = [trial(number, [number / 1000] * N_EPOCHS) for number in range(20, 25)]
-    late = trial(25, [0.9], stopped=Stop.TIME)
-    repeat = replace(trial(26, [0.0] * N_EPOCHS), number=-1, seed=1)
-
-    kept = worth_keeping(Trials([*waits, *ended, late, repeat]))
-
-    assert kept[:2] == [-1, 25]
-    assert set(kept) == {-1, 25, *range(20 - MOST_KEPT, 20)}

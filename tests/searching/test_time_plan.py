@@ -151,7 +151,7 @@ def test_the_plan_is_said_in_one_sentence_with_its_end() -> None:
         )
 
     assert describe(has_finalists=True, prune=True) == (
-        "plan: about 144 trials of up to 9 epochs, compared after 1, 3; "
+        "plan: about 126 trials of up to 9 epochs, compared after 1, 3; "
         "then the finalists with more seeds, done at 14:33:30"
     )
     assert describe(has_finalists=False, prune=False) == (

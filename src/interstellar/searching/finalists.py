@@ -2,10 +2,11 @@
 
 The top of a search is the luckiest of many noisy scores. So the best few, and the best known model
 among what was tried, are repeated with other seeds, and the mean on the validation split decides.
+Then the winner's repetitions are trained as far as the winner itself, to be joined with it.
 """
 
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -24,12 +25,16 @@ class Finalist:
     trial: Trial
     runs: Mapping[int | None, Trial]
     """Itself, under None, and its repetitions by their seeds."""
+    compared_epochs: int | None = None
+    """So far all that it is compared with were trained; None: to their end."""
 
     @property
     def scores(self) -> dict[int | None, float]:
-        """The scores by seed, all of as many epochs as the repetitions have had."""
-        epochs = min(run.result.epochs for run in self.runs.values())
-        return {seed: run.result.score_until(epochs) for seed, run in self.runs.items()}
+        """The scores by seed, as far as all that it is compared with were trained."""
+        return {
+            seed: run.result.score_until(self.compared_epochs or run.result.epochs)
+            for seed, run in self.runs.items()
+        }
 
     @property
     def best_run(self) -> Trial:
@@ -58,13 +63,23 @@ def choose_finalists(trials: Trials, n: int) -> list[Trial]:
 def highest_rung(
     rungs: Rungs, finalists: Sequence[Trial], seconds_left: float | None, n_workers: int
 ) -> int:
-    """Return the highest rung to which finalists can be trained, and repeated once, in time."""
+    """Return the highest rung to which finalists can be trained, and repeated once, in time.
+
+    So that there is time left in which any of them, having won, is repeated as far as it went.
+    """
     for rung in reversed(rungs.epochs):
         seconds = sum(
             (rung + max(0, rung - trial.result.epochs)) * trial.result.seconds_of_epoch
             for trial in finalists
         )
-        if seconds_left is None or seconds / max(1, n_workers) < seconds_left:
+        afterwards = max(
+            (
+                max(0, trial.result.epochs - rung) * trial.result.seconds_of_epoch
+                for trial in finalists
+            ),
+            default=0.0,
+        )
+        if seconds_left is None or seconds / max(1, n_workers) + afterwards < seconds_left:
             return rung
     return rungs.epochs[0]
 
@@ -81,13 +96,25 @@ def list_baselines(trials: Trials) -> list[Trial]:
 def list_finalists(trials: Trials) -> list[Finalist]:
     """Return the trials that were repeated, the best by their mean over common seeds first."""
     runs: dict[int, dict[int | None, Trial]] = {}
+    rung = common_epochs(repeat for repeat in trials.repeats if repeat.result.is_comparable)
     for repeat in trials.repeats:
         original = trials.find((repeat.network, frozenset(repeat.settings.items()), None))
-        if original is not None and all(t.result.is_comparable for t in (original, repeat)):
+        if original is not None and all(
+            t.result.is_comparable_at(rung) for t in (original, repeat)
+        ):
             runs.setdefault(original.number, {None: original})[repeat.seed] = repeat
-    found = [Finalist(trial=trials[number], runs=of_it) for number, of_it in runs.items()]
+    epochs = common_epochs(run for of_it in runs.values() for run in of_it.values())
+    found = [
+        Finalist(trial=trials[number], runs=of_it, compared_epochs=epochs)
+        for number, of_it in runs.items()
+    ]
     seeds = common_seeds(found)
     return sorted(found, key=lambda finalist: -finalist.mean(seeds))
+
+
+def common_epochs(runs: Iterable[Trial]) -> int | None:
+    """Return how far all runs were trained; None: each to its end."""
+    return min((run.result.epochs for run in runs if not run.result.is_complete), default=None)
 
 
 def common_seeds(finalists: Sequence[Finalist]) -> list[int | None]:

@@ -88,7 +88,7 @@ def train_winner(
 def join_seeds(
     run: RunFolder, experiment: Experiment, graph: AnyGraph, device: torch.device
 ) -> PathNetwork | None:
-    """Return the winner's networks of all seeds as one; None: it is no better than the best."""
+    """Return the winner's networks of its best seeds as one; None: the best is no worse alone."""
     task, architecture = task_for(graph), read_architecture(experiment.architecture)
     settings, networks = experiment.settings, []
     finalist = next(iter(list_finalists(trials_of(run))), None)
@@ -99,12 +99,14 @@ def join_seeds(
             for name, parameter in network.named_parameters():
                 parameter.data.copy_(state.tensors[f"best.{name}"])
             networks.append(network.to(device))
-    if len(networks) < 2:
-        return None
-    joined = join(architecture, networks).to(device)
-    scores = [task.measure(one, Split.VALID).as_dict()[settings.metric] for one in networks]
-    score = task.measure(joined, Split.VALID).as_dict()[settings.metric]
-    return joined if score > max(scores) else None
+
+    def score(network: PathNetwork) -> float:
+        return task.measure(network, Split.VALID).as_dict()[settings.metric]
+
+    networks.sort(key=score, reverse=True)
+    several = [join(architecture, networks[:n]).to(device) for n in range(2, len(networks) + 1)]
+    best = max([*networks[:1], *several], key=score, default=None)
+    return best if best in several else None
 
 
 def best_run(run: RunFolder) -> Trial:

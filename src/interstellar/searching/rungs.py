@@ -16,8 +16,6 @@ from interstellar.training.settings import TrainingSettings
 REDUCTION = 3
 """One of so many is promoted, to so many times the epochs."""
 MOST_RUNGS = 4
-MOST_KEPT = 12
-"""Checkpoints of waiting trials that are kept. Whoever is promoted without one is trained anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +81,3 @@ def has_reached(trial: Trial, rung: int) -> bool:
 def has_passed(trial: Trial, rung: int) -> bool:
     """Return whether a trial has nothing to gain from being promoted at a rung."""
     return trial.result.is_complete or trial.result.epochs > rung
-
-
-def worth_keeping(trials: Trials) -> list[int]:
-    """Return the trials whose checkpoints are of use, the most useful first.
-
-    To be the final network, or to be promoted.
-    """
-    waiting = sorted(trials.waiting, key=lambda trial: -(trial.score or 0.0))[:MOST_KEPT]
-    found = [*trials.repeats, *trials.ranked[:MOST_KEPT], *waiting]
-    return list(dict.fromkeys(trial.number for trial in found))

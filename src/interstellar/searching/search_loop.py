@@ -16,8 +16,9 @@ from interstellar.engine.engine import Done, Engine
 from interstellar.errors import DataError
 from interstellar.records.journal import Journal
 from interstellar.runs.search_plan import Budget
-from interstellar.searching.finalists import highest_rung
-from interstellar.searching.rungs import Rungs, worth_keeping
+from interstellar.searching.finalists import find_winner, highest_rung
+from interstellar.searching.kept_checkpoints import remove_needless
+from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import Event, Moment, chosen_finalists, read_moments
 from interstellar.searching.strategy import SearchStrategy
 from interstellar.searching.trial import Proposal, Stop, Trial, TrialKey, TrialResult
@@ -25,8 +26,6 @@ from interstellar.searching.trials import Trials
 
 WHOLE_SHARE = 0.97
 """Of the time: the rest is for handing the winner over."""
-MOST_BYTES = 4 * 2**30
-"""Of checkpoints of trials; whoever goes on without one is trained anew."""
 MAX_REPEATS = 200
 """After so many proposals in a row that were all known, the search has nothing new to try."""
 LEAST_GRACE, MOST_GRACE, GRACE_EPOCHS = 10.0, 60.0, 5
@@ -118,7 +117,8 @@ class SearchLoop:
     def finish(self, engine: Engine, trials: Sequence[Trial], seeds: Sequence[int]) -> None:
         """Train trials to the highest rung there is time for, and repeat them with other seeds.
 
-        Where the search was killed after others were chosen, it is those.
+        Then the winner is repeated as far as it went itself. Where the search was killed after
+        others were chosen, it is those.
         """
         self._ends_at = None if self.budget.seconds is None else WHOLE_SHARE * self.budget.seconds
         if not self._has_time():
@@ -131,18 +131,30 @@ class SearchLoop:
         trials = [self.trials[number] for number in numbers]
         epochs = None if rung == self._rungs.epochs[-1] else rung
         final = {n: p for n, p in self._unfinished.items() if self._is_final(p)}
-        self._take_up(engine, {n: replace(p, epochs=epochs) for n, p in final.items()})
-        for trial in trials:
-            if trial.result.epochs < rung:
-                promoted = replace(self._proposals[trial.number], epochs=epochs)
-                self._begin_if_it_fits(promoted, "promoted", engine)
+        again = {n: p if n < 0 else replace(p, epochs=epochs) for n, p in final.items()}
+        self._take_up(engine, again)
+        for number in (trial.number for trial in trials if trial.result.epochs < rung):
+            promoted = replace(self._proposals[number], epochs=epochs)
+            self._begin_if_it_fits(promoted, "promoted", engine)
         for seed in seeds:
             for trial in trials:
                 number = min([0, *self._proposals]) - 1
                 repetition = replace(trial.repetition(number, seed), epochs=epochs)
                 self._begin_if_it_fits(repetition, "proposed", engine)
-        while self.under_way:
-            self._take(self._wait(engine))
+            self._wait_for_all(engine)
+            self._repeat_winner_wholly(engine)
+        self._wait_for_all(engine)
+
+    def _repeat_winner_wholly(self, engine: Engine) -> None:
+        """Train the repetitions of the present winner as far as it went itself."""
+        winner = find_winner(self.trials)
+        if winner is None:
+            return
+        epochs = None if winner.result.is_complete else winner.result.epochs
+        for repeat in self.trials.repeats:
+            if (repeat.network, repeat.settings) == (winner.network, winner.settings):
+                longer = replace(self._proposals[repeat.number], epochs=epochs)
+                self._begin_if_it_fits(longer, "promoted", engine)
 
     def _take_up(self, engine: Engine, unfinished: Mapping[int, Proposal]) -> None:
         """Begin again what was under way when the search was stopped."""
@@ -173,13 +185,18 @@ class SearchLoop:
         while engine.n_free == 0:
             self._take(self._wait(engine))
 
+    def _wait_for_all(self, engine: Engine) -> None:
+        while self.under_way:
+            self._take(self._wait(engine))
+
     def _fits(self, proposal: Proposal) -> bool:
         """Return whether there is time for a trial to be trained to its end, by what it took."""
         if self.seconds_left is None:
             return True
         found = self.trials.find(replace(proposal, seed=None).key)
         assert found is not None
-        n_done = found.result.epochs if proposal.seed is None else 0
+        begun = self.trials.find(proposal.key)
+        n_done = 0 if begun is None else begun.result.epochs
         n_more = (proposal.epochs or self._rungs.epochs[-1]) - n_done
         return found.result.seconds_of_epoch * n_more < self.seconds_left
 
@@ -266,24 +283,11 @@ class SearchLoop:
         elapsed = round(self.seconds, 3)
         event = self._journal.append("ended", number=number, **result.as_plain(), elapsed=elapsed)
         self._note(number, TrialResult.from_plain(event))  # as it will be read after a kill
-        self._tidy()
+        if self._checkpoints is not None:
+            remove_needless(self._checkpoints, self.trials, self.under_way)
         self._on_change(self)
         for twin in self._twins_by_number.pop(number, []):
             self._end(twin, replace(result, reused=f"proposal {number}"))
-
-    def _tidy(self) -> None:
-        """Remove the checkpoints that are no longer of use, or for which there is no room."""
-        if self._checkpoints is None or not self._checkpoints.is_dir():
-            return
-        files = {int(file.stem): file for file in self._checkpoints.glob("[!.]*.safetensors")}
-        sizes = {number: file.stat().st_size for number, file in files.items()}
-        room = MOST_BYTES
-        for number in worth_keeping(self.trials):
-            room -= sizes.get(number, 0)
-            if room >= 0:
-                files.pop(number, None)
-        for number in files.keys() - self.under_way.keys():
-            files[number].unlink(missing_ok=True)
 
     def _note(self, number: int, result: TrialResult) -> None:
         """Take note of an end, and tell the strategy."""

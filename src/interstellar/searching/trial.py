@@ -152,6 +152,11 @@ class TrialResult:
         """Whether it was trained to its end or to a rung, and has a score."""
         return self.score is not None and self.stopped in (None, Stop.RUNG)
 
+    def is_comparable_at(self, rung: int | None) -> bool:
+        """Return whether it can be compared with others that were trained so far."""
+        came_so_far = rung is not None and self.epochs >= rung
+        return self.is_comparable or (self.score is not None and came_so_far)
+
     @property
     def seconds_of_epoch(self) -> float:
         """What an epoch has taken, with all that came with it."""
