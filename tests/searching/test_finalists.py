@@ -76,8 +76,8 @@ def test_finalists_are_the_best_and_the_best_known_model() -> None:
     def numbers(n: int) -> list[int]:
         return [each.number for each in choose_finalists(trials, n)]
 
-    assert numbers(2) == [2, 3, 1]
-    assert numbers(5) == [2, 3, 4, 1, 0]
+    assert numbers(2) == [2, 1, 3]
+    assert numbers(5) == [2, 1, 3, 4, 0]
     assert choose_finalists(Trials([trials[2], trials[3]]), 1) == [trials[2]]
 
 

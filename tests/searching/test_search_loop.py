@@ -18,7 +18,7 @@ from interstellar.searching.hybrid import HybridSearch
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
 from interstellar.searching.rungs import has_reached
-from interstellar.searching.search_journal import list_trials
+from interstellar.searching.search_journal import chosen_finalists, list_trials
 from interstellar.searching.search_loop import LEAST_GRACE, MAX_REPEATS, MOST_GRACE, SearchLoop
 from interstellar.searching.strategy import FirstRung, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
@@ -542,7 +542,7 @@ def test_finalists_are_not_begun_where_there_is_no_time_for_their_end(tmp_path: 
     assert min(quick.done) == -4
 
 
-@pytest.mark.parametrize(("epoch_seconds", "n_epochs"), [(0.1, 9), (6.0, 3), (30.0, 1)])
+@pytest.mark.parametrize(("epoch_seconds", "n_epochs"), [(0.1, 9), (15.0, 3), (40.0, 1)])
 def test_finalists_are_repeated_to_the_highest_rung_that_there_is_time_for(
     tmp_path: Path, epoch_seconds: float, n_epochs: int
 ) -> None:
@@ -561,33 +561,22 @@ def test_finalists_are_repeated_to_the_highest_rung_that_there_is_time_for(
         n_finalists=2,
     )
 
-    assert min(trial.result.epochs for trial in loop.trials.repeats) == n_epochs
+    assert {trial.result.epochs for trial in loop.trials.repeats} == {n_epochs}
 
 
-def test_the_winner_is_repeated_as_far_as_it_went_itself(tmp_path: Path) -> None:
-    """There is no time for the others, which are compared at a lower rung."""
-    workbench = FakeWorkbench()
+def test_the_best_is_repeated_before_others_are_promoted(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
 
-    def work(work: Plain, _: OnProgress) -> Plain:
-        outcome = workbench(work)
-        return outcome | {"seconds": 8.0 * outcome["epochs"]}
+    loop = run_loop(path, Listed(draw(12)), FakeWorkbench(), rungs=RUNGS, n_finalists=3)
 
-    loop = run_loop(
-        tmp_path / "journal",
-        Listed(draw(2)),
-        work,
-        Budget(time=100),
-        rungs=RUNGS,
-        n_finalists=2,
-    )
-
-    winner, other = list_finalists(loop.trials)
-    assert winner.trial.result.is_complete
-    assert [run.result.epochs for run in winner.runs.values()] == [9, 9, 9]
-    assert [run.result.epochs for run in other.runs.values()][1:] == [1, 1]
-    assert winner.compared_epochs == other.compared_epochs == 1
-    promoted = [event["number"] for event in events_of(tmp_path / "journal", "promoted")]
-    assert promoted[-2:] == [-1, -3]
+    events = list(read_events(path))
+    [chosen] = [i for i, event in enumerate(events) if event["event"] == "finalists"]
+    finalists, _ = chosen_finalists(events, path, loop.trials) or ([], 0)
+    promoted = [event["number"] for event in events[chosen:] if event["event"] == "promoted"]
+    assert events[chosen + 1]["number"] == -1
+    assert loop.trials[-1].network == loop.trials[finalists[0]].network
+    assert promoted
+    assert set(promoted) <= set(finalists[1:])
 
 
 def test_a_finalist_that_ran_out_of_time_before_goes_on_to_the_rung_of_the_others(

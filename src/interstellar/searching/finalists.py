@@ -2,7 +2,8 @@
 
 The top of a search is the luckiest of many noisy scores. So the best few, and the best known model
 among what was tried, are repeated with other seeds, and the mean on the validation split decides.
-Then the winner's repetitions are trained as far as the winner itself, to be joined with it.
+All are trained as far as the best can be trained and repeated in time, the best first, so that its
+networks of several seeds can be joined.
 """
 
 import statistics
@@ -52,34 +53,18 @@ class Finalist:
 
 
 def choose_finalists(trials: Trials, n: int) -> list[Trial]:
-    """Return the best trials, the best known model among or beside them."""
-    best = trials.ranked[:n]
-    baseline = next(iter(list_baselines(trials)), None)
-    if baseline is not None and baseline not in best:
-        best.append(baseline)
-    return best
+    """Return the best trials, the best known model among or beside them, early in either case."""
+    best, baselines = trials.ranked[:n], list_baselines(trials)[:1]
+    return list({trial.number: trial for trial in [*best[:1], *baselines, *best]}.values())
 
 
-def highest_rung(
-    rungs: Rungs, finalists: Sequence[Trial], seconds_left: float | None, n_workers: int
-) -> int:
-    """Return the highest rung to which finalists can be trained, and repeated once, in time.
-
-    So that there is time left in which any of them, having won, is repeated as far as it went.
-    """
+def highest_rung(rungs: Rungs, trial: Trial, seconds_left: float | None) -> int:
+    """Return the highest rung to which a trial can be trained, and repeated once, in time."""
+    n_done, epoch_seconds = trial.result.epochs, trial.result.seconds_of_epoch
     for rung in reversed(rungs.epochs):
-        seconds = sum(
-            (rung + max(0, rung - trial.result.epochs)) * trial.result.seconds_of_epoch
-            for trial in finalists
-        )
-        afterwards = max(
-            (
-                max(0, trial.result.epochs - rung) * trial.result.seconds_of_epoch
-                for trial in finalists
-            ),
-            default=0.0,
-        )
-        if seconds_left is None or seconds / max(1, n_workers) + afterwards < seconds_left:
+        n_more = 0 if trial.result.is_complete else max(0, rung - n_done)
+        n_again = min(rung, n_done) if trial.result.is_complete else rung
+        if seconds_left is None or (n_more + n_again) * epoch_seconds < seconds_left:
             return rung
     return rungs.epochs[0]
 

@@ -16,7 +16,7 @@ from interstellar.engine.engine import Done, Engine
 from interstellar.errors import DataError
 from interstellar.records.journal import Journal
 from interstellar.runs.search_plan import Budget
-from interstellar.searching.finalists import find_winner, highest_rung
+from interstellar.searching.finalists import highest_rung
 from interstellar.searching.kept_checkpoints import remove_needless
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import Event, Moment, chosen_finalists, read_moments
@@ -117,44 +117,30 @@ class SearchLoop:
     def finish(self, engine: Engine, trials: Sequence[Trial], seeds: Sequence[int]) -> None:
         """Train trials to the highest rung there is time for, and repeat them with other seeds.
 
-        Then the winner is repeated as far as it went itself. Where the search was killed after
-        others were chosen, it is those.
+        The first goes first. Where the search was killed after others were chosen, it is those.
         """
         self._ends_at = None if self.budget.seconds is None else WHOLE_SHARE * self.budget.seconds
-        if not self._has_time():
+        if not self._has_time() or not trials:
             return
         if self._finalists is None:
-            rung = highest_rung(self._rungs, trials, self.seconds_left, engine.n_free)
+            rung = highest_rung(self._rungs, trials[0], self.seconds_left)
             self._finalists = [trial.number for trial in trials], rung
             self._journal.append("finalists", numbers=self._finalists[0], epochs=rung)
         numbers, rung = self._finalists
         trials = [self.trials[number] for number in numbers]
         epochs = None if rung == self._rungs.epochs[-1] else rung
         final = {n: p for n, p in self._unfinished.items() if self._is_final(p)}
-        again = {n: p if n < 0 else replace(p, epochs=epochs) for n, p in final.items()}
-        self._take_up(engine, again)
-        for number in (trial.number for trial in trials if trial.result.epochs < rung):
-            promoted = replace(self._proposals[number], epochs=epochs)
-            self._begin_if_it_fits(promoted, "promoted", engine)
+        self._take_up(engine, {n: replace(p, epochs=epochs) for n, p in final.items()})
         for seed in seeds:
             for trial in trials:
+                if trial.result.epochs < rung:
+                    promoted = replace(self._proposals[trial.number], epochs=epochs)
+                    self._begin_if_it_fits(promoted, "promoted", engine)
                 number = min([0, *self._proposals]) - 1
                 repetition = replace(trial.repetition(number, seed), epochs=epochs)
                 self._begin_if_it_fits(repetition, "proposed", engine)
-            self._wait_for_all(engine)
-            self._repeat_winner_wholly(engine)
-        self._wait_for_all(engine)
-
-    def _repeat_winner_wholly(self, engine: Engine) -> None:
-        """Train the repetitions of the present winner as far as it went itself."""
-        winner = find_winner(self.trials)
-        if winner is None:
-            return
-        epochs = None if winner.result.is_complete else winner.result.epochs
-        for repeat in self.trials.repeats:
-            if (repeat.network, repeat.settings) == (winner.network, winner.settings):
-                longer = replace(self._proposals[repeat.number], epochs=epochs)
-                self._begin_if_it_fits(longer, "promoted", engine)
+        while self.under_way:
+            self._take(self._wait(engine))
 
     def _take_up(self, engine: Engine, unfinished: Mapping[int, Proposal]) -> None:
         """Begin again what was under way when the search was stopped."""
@@ -183,10 +169,6 @@ class SearchLoop:
 
     def _wait_for_room(self, engine: Engine) -> None:
         while engine.n_free == 0:
-            self._take(self._wait(engine))
-
-    def _wait_for_all(self, engine: Engine) -> None:
-        while self.under_way:
             self._take(self._wait(engine))
 
     def _fits(self, proposal: Proposal) -> bool:

@@ -1,9 +1,9 @@
 """The plan of a search that has a limit of time: how long its trials may be, and when it ends.
 
-Three tenths of the time are for the finalists, which are repeated with other seeds, the winner as
-far as it went itself; the rest is for trials, of which about thirty should find room even with one
-worker: as few are trained to their end, a training may take a fifth of the time. Where the usual
-one takes longer, it has fewer epochs, and where these would be too few, the networks are smaller.
+Three tenths of the time are for the finalists, which are repeated with other seeds; the rest is for
+trials, of which about thirty should find room even with one worker: as few are trained to their
+end, a training may take a fifth of the time. Where the usual one takes longer, it has fewer epochs,
+and where these would be too few, the networks are smaller.
 """
 
 import math
