@@ -60,6 +60,10 @@ docs: $(DEV) ## Build the manual into docs/_build, warnings as errors
 reference: $(DEV) ## Write the reference of commands and names anew
 	$(BIN)/python docs/reference.py
 
+.PHONY: tables
+tables: $(DEV) ## Write the tables of the manual and the README anew from results
+	$(BIN)/python docs/tables.py
+
 .PHONY: bench
 bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
 	$(BIN)/python benchmarks/read.py

@@ -1,7 +1,5 @@
 """What the lines of the study of defaults say (`defaults.py`), for a person who states rules."""
 
-import gzip
-import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from defaults_trial import Flat, Line, draw_settings
 from interstellar.data.graph import Task
 from interstellar.training.settings import Metric, Optimizer
+from lines import read_lines
 
 N_IMAGINED = 3000
 """Points of which a forest says what they would reach."""
@@ -24,15 +23,9 @@ SHARED = 0.7
 N_SHOWN = 8
 
 
-def read_lines(file: Path) -> list[str]:
-    opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rt", encoding="utf-8") as text:
-        return list(text)
-
-
 def report(files: Sequence[Path], metric: Metric) -> None:
     """Print what the lines of `draw` say, one task after the other."""
-    lines = [json.loads(text) for file in files for text in read_lines(file)]
+    lines = [line for file in files for line in read_lines(file)]
     lines = [line for line in lines if line["point"] is not None and not line["cut"]]
     for task in Task:
         lines_by_graph: dict[str, list[Line]] = defaultdict(list)

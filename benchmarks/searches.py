@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import torch
 
@@ -41,8 +40,7 @@ from interstellar.searching.retraining import FINAL, read_state, tuned_settings
 from interstellar.searching.trial import Trial
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import build_network, task_for
-
-Line: TypeAlias = dict[str, Any]
+from lines import Line, read_lines
 
 KNOWN = (
     "ComplEx",
@@ -191,10 +189,6 @@ def note(
     print(graph.name, way, seed, line["wall_seconds"], found["metrics"]["test"], flush=True)
     with arguments.out.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
-
-
-def read_lines(path: Path) -> list[Line]:
-    return [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import torch
 
@@ -38,10 +37,9 @@ from interstellar.runs.run import name_device
 from interstellar.runs.search_plan import STRATEGIES, StrategyName
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.given import trial_settings
-from searches import load, read_lines
+from lines import Line, read_lines
+from searches import load
 from strategies_report import after_share, n_trials_of, report
-
-Line: TypeAlias = dict[str, Any]
 
 GRAPHS = ("nations", "kinships", "WN18RR_v1:40", "fb237_v1", "fb237_v2:40", "ef500:40")
 SUPERNETS = (StrategyName.DARTS, StrategyName.ONE_SHOT)

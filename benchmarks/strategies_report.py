@@ -1,5 +1,7 @@
 """The report of `strategies.py`: tables and a picture from its lines."""
 
+import io
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -7,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from interstellar.runs.search_plan import STRATEGIES
-from searches import read_lines
+from lines import Line, read_lines
 
-Line: TypeAlias = dict[str, Any]
 Mark: TypeAlias = Callable[[Line], float]
 """The best score of a search at some moment of it."""
 
 TRIALS = (10, 20, 30, 40, 60)
+DRAWN_TRIALS = (1, 2, 3, 5, 7, *range(10, 61, 5))
 SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the time."""
 N_RESAMPLED = 2000
@@ -108,7 +110,7 @@ def graph_table(found: Results, graph: str) -> str:
         by_time = [describe(found.values(graph, name, after_share(share))) for share in SHARES]
         rows.append([name, f"{n_trials.mean():.0f}", *by_trials, *by_time])
     header = ["strategy", "trials", *(f"{n} trials" for n in TRIALS)]
-    header += [f"{share:.0%} of the time" for share in SHARES]
+    header += [f"{100 * share:.0f} % of the time" for share in SHARES]
     ends = [found.values(graph, name, after_share(1.0)).max() for name in found.strategies]
     title = f"**{graph}**, {len(found.seeds(graph))} seeds: best validation score so far"
     return f"{title} (of all searches: {max(ends):.3f})\n\n{table(header, rows)}"
@@ -120,24 +122,38 @@ def describe(values: "np.ndarray[Any, Any]") -> str:
 
 
 def overall_table(found: Results) -> str:
-    """Return mean place and mean share of the best score found by anybody, over all graphs."""
-    marks = [("30 trials", after_trials(30)), ("60 trials", after_trials(60))]
-    marks += [(f"{share:.0%} of the time", after_share(share)) for share in (0.5, 1.0)]
-    cells: dict[str, list[str]] = {name: [] for name in found.strategies}
-    for _, mark in marks:
-        shares, places = [], []
-        for graph in found.graphs:
-            values = np.array([found.values(graph, name, mark) for name in found.strategies])
-            every = [found.values(graph, name, after_share(1.0)) for name in found.strategies]
-            shares.append((values / max(1e-9, np.max(every))).mean(1))
-            places.append(places_of(values).mean(1))
-        for i, name in enumerate(found.strategies):
-            share, place = np.mean(shares, 0)[i], np.mean(places, 0)[i]
-            cells[name].append(f"{100 * share:.1f} %, place {place:.2f}")
-    rows = [[name, *of_name] for name, of_name in cells.items()]
-    header = ["strategy", *(text for text, _ in marks)]
-    title = f"Mean over {len(found.graphs)} graphs: share of the best found by anybody, and place"
-    return f"{title}\n\n{table(header, rows)}"
+    """Return mean share of the best score found by anybody, and mean place, over all graphs."""
+    marks = [(f"{n} trials", after_trials(n)) for n in (10, 30)]
+    marks += [(f"{100 * share:.0f} % of the time", after_share(share)) for share in (0.5, 1.0)]
+    columns = [share_and_place(found, mark) for _, mark in marks]
+    n_trials = [
+        np.mean([found.values(graph, name, n_trials_of).mean() for graph in found.graphs])
+        for name in found.strategies
+    ]
+    rows = [
+        [name, f"{n:.0f}", *cells]
+        for name, n, *cells in zip(found.strategies, n_trials, *columns, strict=True)
+    ]
+    n_seeds = sorted({len(found.seeds(graph)) for graph in found.graphs})
+    title = (
+        f"Mean over {len(found.graphs)} graphs, {' or '.join(map(str, n_seeds))} seeds each: "
+        "per cent of the best score that any search found, and place among the strategies"
+    )
+    return f"{title}\n\n{table(['strategy', 'trials', *(text for text, _ in marks)], rows)}"
+
+
+def share_and_place(found: Results, mark: Mark) -> list[str]:
+    """Return a cell for each strategy."""
+    shares, places = [], []
+    for graph in found.graphs:
+        values, every = (
+            np.array([found.values(graph, name, each) for name in found.strategies])
+            for each in (mark, after_share(1.0))
+        )
+        shares.append((values / max(1e-9, every.max())).mean(1))
+        places.append(places_of(values).mean(1))
+    of_each = zip(np.mean(shares, 0), np.mean(places, 0), strict=True)
+    return [f"{100 * share:.1f}, {place:.1f}" if share else "–" for share, place in of_each]
 
 
 def places_of(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
@@ -153,13 +169,13 @@ def rivals_table(found: Results) -> str:
     rows = [[graph, *compare_rivals(found, graph)] for graph in found.graphs]
     header = [
         "graph",
-        "trials of all",
+        "trials, at least",
         "above from trial",
         "intervals apart at",
-        "30 trials",
-        "time",
+        "difference after 30 trials",
+        "at the end",
     ]
-    return "Hybrid against random: mean differences\n\n" + table(header, rows)
+    return "Hybrid against random, best validation score so far\n\n" + table(header, rows)
 
 
 def compare_rivals(found: Results, graph: str) -> list[str]:
@@ -174,7 +190,7 @@ def compare_rivals(found: Results, graph: str) -> list[str]:
     differences = []
     for mark in (after_trials(30), after_share(1.0)):
         ours, theirs = (found.values(graph, name, mark) for name in RIVALS)
-        differences.append(f"{ours.mean() - theirs.mean():+.4f}")
+        differences.append(f"{ours.mean() - theirs.mean():+.4f}".replace("-", "−"))
     ranges = f"{apart[0]} to {apart[-1]} ({len(apart)} of them)" if apart else "none"
     return [str(most), str(first) if first <= most else "never", ranges, *differences]
 
@@ -186,15 +202,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def draw(found: Results, file: Path) -> None:
     """Plot one row a graph: by trials, and by the share of the time."""
+    from matplotlib import rc_context  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     n_rows = len(found.graphs)
     figure = Figure(figsize=(8, 2 * n_rows + 0.5), layout="constrained")
     panels = figure.subplots(n_rows, 2, squeeze=False, sharey="row")
-    trials, shares = range(1, TRIALS[-1] + 1), [i / 40 for i in range(1, 41)]
     axes = [
-        ("trials", [(float(n), after_trials(n)) for n in trials]),
-        ("share of the time", [(share, after_share(share)) for share in shares]),
+        ("trials", [(float(n), after_trials(n)) for n in DRAWN_TRIALS]),
+        ("share of the time", [(i / 20, after_share(i / 20)) for i in range(1, 21)]),
     ]
     for graph, row in zip(found.graphs, panels, strict=True):
         for panel, (label, marks) in zip(row, axes, strict=True):
@@ -204,7 +220,10 @@ def draw(found: Results, file: Path) -> None:
         ends = [found.values(graph, name, after_share(1.0)).mean() for name in found.strategies]
         row[0].set_ylim(0.7 * max(ends), 1.02 * max(ends))
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
-    figure.savefig(file)
+    text = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": file.name}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    file.write_text(re.sub(r"(\.\d\d)\d+", r"\1", text.getvalue()), encoding="utf-8")
 
 
 def draw_curves(

@@ -1,5 +1,6 @@
-"""Runs the code of a page of the manual as a reader would, block after block in one folder."""
+"""Runs the code of a page of the manual as a reader would, and loads what writes its pages."""
 
+import importlib.util
 import os
 import re
 import shlex
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 from interstellar.cli.app import run
 
@@ -68,3 +70,13 @@ def run_shell(code: str, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, (code, done.stderr)
+
+
+def load_writer(name: str) -> Any:
+    """Return a script of the manual's folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
