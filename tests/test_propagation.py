@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import interstellar as ist
+from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.vocabulary import Vocabulary
 from interstellar.errors import InterstellarError, SettingsError
@@ -66,6 +67,32 @@ def test_the_metrics_of_a_run_are_those_of_its_weights(run: Path) -> None:
     assert "propagation" in (run / "experiment.toml").read_text()
 
 
+def test_the_message_of_nbfnet_is_propagated_where_no_architecture_is_given(run: Path) -> None:
+    model = ist.train(DATA, **SMALL)
+
+    assert model.architecture == read_architecture(NBF)
+    assert model.result["weights_sha256"] == ist.open(run).result["weights_sha256"]
+
+
+def test_answers_are_ranked_among_a_few_others_of_another_graph(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    graph = ist.open(run).graph
+    assert isinstance(graph, KnowledgeGraph)
+    asked = ist.open(run, graph=permuted(graph, seed=1))
+
+    few = asked.evaluate(negatives=3, seed=1)
+
+    assert few == asked.evaluate(negatives=3, seed=1) != asked.evaluate(negatives=3, seed=2)
+    assert few["hits@10"] == 1.0
+    assert few["mrr"] > asked.evaluate()["mrr"]
+    settings = ("--architecture", "ComplEx", "--dim", 4, "--epochs", 1)
+    walks = make_run(tmp_path / "walks", "train", DATA, *settings)
+    told = run_command(capfd, "evaluate", walks, "--negatives", 3, "--seed", 5, "--json").json
+    assert told["metrics"] == ist.open(walks).evaluate(negatives=3, seed=5)
+    assert (told["negatives"], told["seed"]) == (3, 5)
+
+
 def test_a_graph_in_a_file_is_asked_by_name(
     run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,12 +115,13 @@ def test_a_query_about_an_entity_without_triplets_is_answered_and_said(
     for name, line in (("train", "a\t{}\tb"), ("valid", "a\t{}\tc"), ("test", "c\t{}\tb")):
         (tmp_path / f"{name}.txt").write_text(line.format(relation) + "\n")
 
-    found = run_command(
-        capfd, "predict", run, "--graph", tmp_path, "--subject", "c", "--relation", relation
-    )
+    query = ("predict", run, "--graph", tmp_path, "--subject", "c", "--relation", relation)
+    found = run_command(capfd, *query, "--explain")
 
     assert found.code == 0
     assert '"c" stands in no known triplet' in found.err
+    assert "paths that lead to it: 0" in found.out
+    assert "number before a path" not in found.out
 
 
 def test_a_resumed_training_has_the_weights_of_one_that_was_never_stopped(
@@ -115,10 +143,29 @@ def test_what_needs_embeddings_of_entities_is_refused_with_what_to_do(
     export = run_command(capfd, "export", run, "--out", tmp_path / "e.tsv")
     assert_refused(export, "no embeddings of entities", "walks")
     assert not (tmp_path / "e.tsv").exists()
+
+
+def test_answers_are_explained_by_paths_also_of_another_graph(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    relations = ist.open(run).graph.all_relations.to_list()
+    path = tmp_path / "other.tsv"
+    path.write_text(f"anna\t{relations[0]}\tbert\ncleo\t{relations[1]}\tbert\n")
+    query = ("predict", run, "--graph", path, "--subject", "anna", "--relation", relations[2])
+
+    found = run_command(capfd, *query, "--explain", "--json").json
+    shown = run_command(capfd, *query, "--explain").out
+
+    way = f"anna –{relations[0]}→ bert ←{relations[1]}– cleo"
+    paths = {each["entity"]: [p["path"] for p in each["paths"]] for each in found["answers"]}
+    assert paths == {"anna": [], "bert": [f"anna –{relations[0]}→ bert"], "cleo": [way]}
+    assert found["reads_path"]
+    assert way in shown
+    assert "what a step of the path adds to the answer's logit" in shown
     model = ist.open(run)
-    entity, relation = model.graph.all_entities.name(0), model.graph.all_relations.name(0)
-    with pytest.raises(SettingsError, match="no embeddings"):
-        model.predict(subject=entity, relation=relation, explain=True)
+    entity = model.graph.all_entities.name(0)
+    [first, *_] = model.predict(subject=entity, relation=relations[0], explain=True)
+    assert first.explanation is not None
 
 
 def test_a_run_of_walks_cannot_be_asked_about_another_graph(tmp_path: Path) -> None:

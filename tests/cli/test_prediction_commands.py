@@ -307,6 +307,8 @@ def test_calibration_of_an_alignment_is_refused(
     capfd: pytest.CaptureFixture[str], alignment: Path
 ) -> None:
     assert_refused(run_command(capfd, "evaluate", alignment, "--calibration"), "entity alignment")
+    drawn = run_command(capfd, "evaluate", alignment, "--negatives", 50)
+    assert_refused(drawn, "negatives", "entity alignment")
 
 
 def test_evaluate_shows_how_reliable_probabilities_are(

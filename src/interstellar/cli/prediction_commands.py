@@ -192,11 +192,20 @@ def _show(found: list["Prediction"]) -> None:
         known = "known" if answer.is_known else ""
         rows.append([str(answer.rank), answer.shown, f"{answer.logit:.3f}", probability, known])
     print_rows(rows)
-    for answer in found:
-        if (explanation := answer.explanation) is not None:
-            more = "" if explanation.is_complete else " or more"
-            say(f"\n{answer.shown}: paths that lead to it: {len(explanation.paths):,}{more}")
-            for path in explanation.paths[:N_PATHS_SHOWN]:
-                say(f"  {path.support:+.3f}  {path}")
-    if (explanation := found[0].explanation) is not None and not explanation.reads_path:
-        say("\nThis network reads only the last step of a path: what comes before it has no part.")
+    _show_paths(found)
+
+
+def _show_paths(found: list["Prediction"]) -> None:
+    """Print the paths that lead to each answer, if these were asked for, and how to read them."""
+    explained = [(each.shown, each.explanation) for each in found if each.explanation is not None]
+    for answer, explanation in explained:
+        more = "" if explanation.is_complete else " or more"
+        say(f"\n{answer}: paths that lead to it: {len(explanation.paths):,}{more}")
+        for path in explanation.paths[:N_PATHS_SHOWN]:
+            say(f" {path.support:+7.3f}  {path}")
+    if not any(explanation.paths for _, explanation in explained):
+        return
+    _, explanation = explained[0]
+    say(f"\nThe number before a path is {explanation.meaning}.")
+    if not explanation.reads_path:
+        say("This network reads only the last step of a path: what comes before it has no part.")

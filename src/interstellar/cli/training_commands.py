@@ -41,7 +41,8 @@ def train(
         str | None,
         typer.Option(
             metavar="ARCH",
-            help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN.",
+            help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN; "
+            "a propagation has O_r = h ⊙ r where none is given.",
         ),
     ] = None,
     preset: Annotated[
@@ -125,6 +126,11 @@ def evaluate(
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Links: how far probabilities hold.")
     ] = False,
+    negatives: Annotated[
+        int | None,
+        typer.Option(min=1, help="Links: rank among so many entities drawn at random (GraIL: 50)."),
+    ] = None,
+    seed: Seed = 0,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -132,6 +138,7 @@ def evaluate(
 
     Examples: `interstellar evaluate run`,
     `interstellar evaluate run --calibration`,
+    `interstellar evaluate run --graph other --negatives 50` (entities that training never saw),
     `interstellar evaluate run --decode csls --candidates all`,
     `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
@@ -147,16 +154,19 @@ def evaluate(
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)
         return
-    metrics = model.evaluate(split=split, decode=decode, candidates=candidates)
+    metrics = model.evaluate(
+        split=split, decode=decode, candidates=candidates, negatives=negatives, seed=seed
+    )
     reliability = model.evaluate_calibration(split=split) if calibration else None
     if reliability is not None and model.predictor.temperature is None:
         report(TOO_FEW_TO_CALIBRATE)
+    drawn = {} if negatives is None else {"negatives": negatives, "seed": seed}
     if as_json:
         chosen = {"split": split, "decode": decode, "candidates": candidates}
         shown = {} if reliability is None else {"calibration": reliability.as_dict()}
-        print_json({"metrics": metrics, **chosen, **shown})
+        print_json({"metrics": metrics, **chosen, **drawn, **shown})
         return
-    print_fields({name: format_metric(value) for name, value in metrics.items()})
+    print_fields({**{name: format_metric(value) for name, value in metrics.items()}, **drawn})
     if reliability is not None:
         show_calibration(reliability)
 

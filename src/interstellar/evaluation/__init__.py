@@ -5,8 +5,9 @@ Knows nothing of networks, architectures, training or tasks: logits come from a 
 given.
 
 `ranks` places the true objects of queries and finds the best answers, `alignment` places the true
-partners of entities, both in chunks and in full float32 (`chunks`). `metrics` sums ranks up, and
-has AUC-PR. `calibration` turns logits into probabilities.
+partners of entities, both in chunks and in full float32 (`chunks`). `sampled_ranks` draws a few
+rivals instead. `metrics` sums ranks up, and has AUC-PR. `calibration` turns logits into
+probabilities.
 
 Embeddings of two graphs become similarities of sources to targets (`similarity`, `sinkhorn`), and
 these become ranks, lists of the nearest or one partner for each (`matching`, which also says which

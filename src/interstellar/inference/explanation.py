@@ -41,6 +41,7 @@ from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets
 from interstellar.model.path_network import PathNetwork
 from interstellar.paths.path_search import PathSearch
 
+MEANING = "how far the answer's logit falls as the network unlearns the path, at most 1"
 CHUNK_SIZE = 512
 """Paths whose gradients are computed at once."""
 DIGITS = 5
@@ -55,7 +56,7 @@ class SupportingPath:
 
     path: Triplets
     support: float
-    """From -1 to 1: how far the answer falls as the network unlearns the path."""
+    """Above 0 it speaks for the answer, below 0 against it; see `Explanation.meaning`."""
     _graph: KnowledgeGraph = field(repr=False)
 
     def __str__(self) -> str:
@@ -86,9 +87,11 @@ class Explanation:
 
     paths: tuple[SupportingPath, ...]
     is_complete: bool
-    """Whether every path up to the model's length is here; see `PathSearch`."""
+    """Whether every path up to the model's length is here: of very many, some are not followed."""
     reads_path: bool
     """Whether the network reads more of a path than its last step."""
+    meaning: str
+    """Of the supports, in words."""
 
 
 @final
@@ -132,6 +135,7 @@ class Explainer:
             ),
             is_complete=found.is_complete,
             reads_path=self.reads_path,
+            meaning=MEANING,
         )
 
     def _gradients(self, paths: Triplets) -> "_Gradients":

@@ -27,6 +27,7 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.evaluation.chunks import exact_products, fit_chunk_size, spread_chunks
 from interstellar.evaluation.ranks import FLOAT_BYTES, ComputeLogits, find_highest
 from interstellar.inference.explanation import Explainer, Explanation
+from interstellar.inference.propagation_explanation import PropagationExplainer
 from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.printable import printable
 from interstellar.runs.trained_run import TrainedRun, find_temperature
@@ -196,8 +197,10 @@ class RunPredictor:
         self._trained = trained
 
     @cached_property
-    def explainer(self) -> Explainer:
+    def explainer(self) -> Explainer | PropagationExplainer:
         """Finds the paths that speak for an answer."""
+        if isinstance(self._trained.network, PropagationNetwork):
+            return PropagationExplainer(self._trained.network, self.graph)
         length = self._trained.experiment.settings.walk.length
         return Explainer(self._trained.path_network, self.graph, length=length)
 
@@ -258,16 +261,16 @@ class RunPredictor:
 
 
 def build_predictor(
-    path: Path, trained: TrainedRun, other: KnowledgeGraph | None = None
+    path: Path, trained: TrainedRun, asked: TrainedRun | None = None
 ) -> RunPredictor:
-    """Return a run of link prediction, opened already, ready to be asked, perhaps on `other`."""
+    """Return a run of link prediction ready to be asked; `asked` is the run on another graph."""
     if not isinstance(trained.task, LinkPrediction):
         raise SettingsError(
             f"{path} is a run of entity alignment, and links are predicted in one graph. "
             "Use `interstellar align`, or give a run of link prediction."
         )
     temperature = find_temperature(path, trained.task, trained.network)
-    return RunPredictor(trained if other is None else trained.on(other), temperature)
+    return RunPredictor(asked or trained, temperature)
 
 
 def find_query(

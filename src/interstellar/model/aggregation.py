@@ -274,5 +274,5 @@ def _add_up(
 
 def cut_blocks(edges: Edges, like: Tensor) -> list[DegreeBlock]:
     """Return blocks of edges whose messages, each as long as a row of `like`, fit the cache."""
-    most = max(1, BLOCK_NUMBERS // like[0].numel())
+    most = max(1, BLOCK_NUMBERS // like.shape[1:].numel())
     return [piece for block in edges.blocks for piece in block.cut(most)]

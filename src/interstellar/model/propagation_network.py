@@ -139,8 +139,8 @@ class PropagationNetwork(nn.Module):
         """Return the logit of each entity as the answer of each query, (batch, n_entities).
 
         Subjects and relations are (batch,). Queries are independent of each other. Weights,
-        (n_edges, batch) for each layer, multiply messages: the gradient by them, taken where all
-        are 1, says what an edge adds to an answer.
+        (n_edges, batch) for each layer, multiply messages: the gradient by them says what an edge
+        adds to an answer.
         """
         s = self.queries[relations]
         is_half = self.state_dtype is not None and has_kernels(s.device)

@@ -25,7 +25,7 @@ from interstellar.evaluation.calibration import (
     fit_temperature,
     measure_reliability,
 )
-from interstellar.evaluation.metrics import Metrics
+from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
 from interstellar.model.network import Network
 from interstellar.model.path_network import PathNetwork
@@ -82,18 +82,31 @@ class TrainedRun:
         *,
         candidates: Candidates = Candidates.REFERENCE,
         decoding: Decoding = Decoding.COSINE,
-    ) -> Metrics:
-        """Return the metrics on a split; candidates and decoding are for alignment."""
-        if isinstance(self.task, EntityAlignment):
-            return self.task.measure_decoded(
-                self.path_network.subjects, split, candidates, decoding
-            )
+        n_negatives: int | None = None,
+        seed: int = 0,
+    ) -> Metrics | AssignmentMetrics:
+        """Return the metrics on a split.
+
+        Candidates and decoding are for alignment; negatives, drawn by the seed, for links.
+        """
+        task = self.task
+        if isinstance(task, EntityAlignment):
+            if n_negatives is not None:
+                raise SettingsError(
+                    "negatives are drawn for the answers of link prediction, and this is a run of "
+                    "entity alignment. Leave them out."
+                )
+            measure = task.measure_matched if decoding.is_one_to_one else task.measure_decoded
+            return measure(self.path_network.subjects, split, candidates, decoding)
         if decoding is not Decoding.COSINE or candidates is not Candidates.REFERENCE:
             raise SettingsError(
                 "decoding and candidates choose among the entities of a second graph, and this is "
                 "a run of link prediction. Leave them out."
             )
-        return self.task.measure(self.network, split)
+        if n_negatives is None:
+            return task.measure(self.network, split)
+        assert isinstance(task, LinkPrediction)
+        return task.measure_among(self.network, split, n_negatives, seed=seed)
 
 
 def open_run(path: Path, device: torch.device) -> TrainedRun:

@@ -10,8 +10,10 @@ from interstellar.data.known_answers import KnownAnswers
 from interstellar.data.triplets import with_inverses
 from interstellar.evaluation.metrics import Metrics, auc_pr_among
 from interstellar.evaluation.ranks import rank_objects
+from interstellar.evaluation.sampled_ranks import rank_among_drawn
 from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm
+from interstellar.randomness import spawn
 from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=False, is_two_way=True)
@@ -42,3 +44,17 @@ class LinkPrediction:
                 network.logits, triplets, self.known, answers=self.graph.answers, device=device
             )
         return Metrics.of(ranks, auc_pr=auc_pr)
+
+    def measure_among(
+        self, network: Network, split: Split, n_negatives: int, *, seed: int
+    ) -> Metrics:
+        """Return the metrics of the true answers among so many others drawn at random."""
+        ranks = rank_among_drawn(
+            network.logits,
+            with_inverses(held_out(self.graph, split), len(self.graph.relations)),
+            self.known,
+            n_negatives=n_negatives,
+            rng=spawn(seed, "negatives of an evaluation"),
+            device=network.device,
+        )
+        return Metrics.of(ranks)

@@ -30,7 +30,6 @@ from interstellar.runs.other_graph import read_other_graph
 from interstellar.runs.run import Result
 from interstellar.runs.trained_run import TrainedRun, measure_run_reliability, open_run
 from interstellar.runs.update_run import plan_update, update_run
-from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
 from interstellar.words import choose
@@ -76,20 +75,14 @@ class Model:
     @property
     def graph(self) -> AnyGraph:
         """What it was trained on, as the run keeps it; or the other graph it is asked about."""
-        return self.other_graph or self.trained.task.graph
-
-    @cached_property
-    def other_graph(self) -> KnowledgeGraph | None:
-        """The graph that it is asked about, where that is not the one it was trained on."""
-        if self._other is None:
-            return None
-        return read_other_graph(self._other, self.trained.task.graph.all_relations)
+        return self.asked.task.graph
 
     @cached_property
     def asked(self) -> TrainedRun:
         """The network for the graph that it is asked about."""
-        other = self.other_graph
-        return self.trained if other is None else self.trained.on(other)
+        if self._other is None:
+            return self.trained
+        return self.trained.on(read_other_graph(self._other, self.trained.task.graph.all_relations))
 
     @property
     def architecture(self) -> Architecture:
@@ -104,7 +97,7 @@ class Model:
     @cached_property
     def predictor(self) -> RunPredictor:
         """What answers queries, for the layers below."""
-        return build_predictor(self.path, self.trained, self.other_graph)
+        return build_predictor(self.path, self.trained, self.asked)
 
     def predict(
         self,
@@ -165,7 +158,13 @@ class Model:
         )
 
     def evaluate(
-        self, *, split: str = "test", decode: str = "cosine", candidates: str = "reference"
+        self,
+        *,
+        split: str = "test",
+        decode: str = "cosine",
+        candidates: str = "reference",
+        negatives: int | None = None,
+        seed: int = 0,
     ) -> NumberByName:
         """Return the metrics on a split.
 
@@ -174,15 +173,16 @@ class Model:
             decode: Of an alignment: cosine, csls, sinkhorn, hungarian or stable; the last two
                 have `hits@1` alone.
             candidates: Of an alignment: reference (as published) or all.
+            negatives: Of links: rank among so many others, as GraIL does (50), not among all.
+            seed: By which these are drawn.
         """
-        chosen = choose("split", split, Split)
-        decoding = choose("decode", decode, Decoding)
-        among = choose("candidates", candidates, Candidates)
-        task = self.trained.task
-        if decoding.is_one_to_one and isinstance(task, EntityAlignment):
-            subjects = self.trained.path_network.subjects
-            return task.measure_matched(subjects, chosen, among, decoding).as_dict()
-        return self.asked.measure(chosen, candidates=among, decoding=decoding).as_dict()
+        return self.asked.measure(
+            choose("split", split, Split),
+            candidates=choose("candidates", candidates, Candidates),
+            decoding=choose("decode", decode, Decoding),
+            n_negatives=negatives,
+            seed=seed,
+        ).as_dict()
 
     def compare_decodings(
         self, *, split: str = "test"
@@ -198,7 +198,7 @@ class Model:
     def evaluate_calibration(self, *, split: str = "test") -> Reliability:
         """Return how far the probabilities of predicted links can be taken at their word."""
         task = self.trained.task
-        if self.other_graph is not None or not isinstance(task, LinkPrediction):
+        if self._other is not None or not isinstance(task, LinkPrediction):
             raise SettingsError(
                 "the calibration is that of probabilities of links in the graph of a run, and this "
                 "is another graph, or a run of entity alignment. Leave it out."

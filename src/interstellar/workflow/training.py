@@ -4,12 +4,13 @@ from typing import SupportsIndex, Unpack
 
 import torch
 
+from interstellar.architecture.literature import PTRANSE_MUL
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.runs.training_run import train_run
-from interstellar.training.settings import SettingsChanges, with_changes
+from interstellar.training.settings import ModelKind, SettingsChanges, with_changes
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
@@ -44,6 +45,7 @@ def train(
     Args:
         data: A loaded graph, or anything that `load` takes.
         architecture: A name (TransE), a code, a formula, a JSON file, a run, or what was found.
+            A propagation has the message h ⊙ r where none is given.
         preset: paper, for the published architecture and settings of a set.
         settings: Settings, or the TOML file of those that differ.
         out: Folder of the run; without one it is temporary, and `Model.save` keeps it.
@@ -57,6 +59,8 @@ def train(
     chosen_device, audience = find_device(str(device)), find_audience(is_wanted=progress)
     row = find_preset(preset, data)
     wanted = row.architecture if architecture is None and row is not None else architecture
+    if wanted is None and changes.get("model") == ModelKind.PROPAGATION:
+        wanted = PTRANSE_MUL  # whose h ⊙ r is the message of NBFNet
     if wanted is None:
         raise SettingsError(
             "no architecture was given. Give one, for instance ComplEx, or the preset paper for a "
