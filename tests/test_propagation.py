@@ -11,7 +11,7 @@ import interstellar as ist
 from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.vocabulary import Vocabulary
-from interstellar.errors import InterstellarError, SettingsError
+from interstellar.errors import DataError, InterstellarError, SettingsError
 from tests.cli.run_command import assert_refused, make_run, run_command
 
 DATA = "synthetic:entities=20"
@@ -202,3 +202,30 @@ def test_any_cell_is_propagated_with_any_choice(
     assert propagation is not None
     assert (propagation.aggregation, propagation.update) == (aggregation, "gate")
     assert torch.isfinite(model.trained.network.logits(torch.tensor([0]), torch.tensor([0]))).all()
+
+
+def test_new_facts_and_entities_are_taken_in_at_once(run: Path, tmp_path: Path) -> None:
+    before = ist.open(run)
+    relation, known = before.graph.all_relations.name(0), before.graph.all_entities.name(0)
+    more = [("newcomer", relation, known), (known, relation, "newcomer")]
+
+    after = before.update(more, out=tmp_path / "newer", progress=False)
+
+    found = after.predict(subject="newcomer", relation=relation, k=3)
+    assert len(found) == 3
+    assert known not in {answer.entity for answer in found}
+    assert after.result["continued_from"]["new_entities"] == 1
+    for name, weight in after.trained.network.named_parameters():
+        assert torch.equal(weight, before.trained.network.get_parameter(name))
+
+
+def test_a_new_relation_must_be_learnt(run: Path, tmp_path: Path) -> None:
+    before = ist.open(run)
+    more = [(before.graph.all_entities.name(i), "likes", "newcomer") for i in range(4)]
+
+    with pytest.raises(DataError, match="1 relations that the run does not know"):
+        before.update(more, out=tmp_path / "refused", progress=False)
+    after = before.update(more, epochs=1, out=tmp_path / "newer", progress=False)
+
+    assert "likes" in after.graph.all_relations.to_list()
+    assert after.predict(subject="newcomer", relation="likes", k=3)

@@ -183,7 +183,9 @@ def update(
     pairs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Alignment: pairs to add to those known.")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="So many; 10 unless said.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="So many; 10 unless said, of a propagation none.")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Of Adam, at first; that of the run unless said.")
     ] = None,

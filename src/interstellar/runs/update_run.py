@@ -1,5 +1,8 @@
 """A finished run takes in new facts: training goes on from its weights on the grown graph.
 
+A propagation has no vectors of entities, so its weights are as good for the grown graph, and it is
+trained on only where epochs are asked for.
+
 The rows of old names are copied, those of new ones drawn as at the beginning of any training.
 The epochs are a fixed number, and the last one is kept: the validation triplets are those of the
 old run, so the epoch that is best for them may be one in which new entities have learnt nothing.
@@ -8,7 +11,6 @@ old run, so the epoch that is best for them may be one in which new entities hav
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -38,8 +40,8 @@ from interstellar.runs.grown_graph import (
 from interstellar.runs.kept_graph import graph_sha256
 from interstellar.runs.run import Result
 from interstellar.runs.trained_run import TrainedRun, open_run
-from interstellar.runs.training_run import train_run
-from interstellar.tasks.task import build_network, task_for
+from interstellar.runs.training_run import store_run, train_run
+from interstellar.tasks.task import network_for, task_for
 from interstellar.training.loop import Observer, torch_seed
 from interstellar.training.settings import TrainingSettings
 
@@ -57,6 +59,8 @@ class Update:
     graph: AnyGraph
     initial: dict[str, Tensor]
     growth: Growth
+    n_epochs_before: int | None
+    """Epochs of the run whose weights are kept as they are; None: they are trained on."""
     untrained_entities: int
     """Entities of the grown graph that no training triplet names: their embeddings mean nothing."""
     notes: tuple[str, ...]
@@ -112,12 +116,18 @@ def plan_update(
         pairs=None if pairs is None else settle(str(pairs)),
         graph_sha256=graph_sha256(grown.graph),
     )
-    settings = settings_of(trained.experiment.settings, epochs, learning_rate)
+    settings, n_epochs_before = trained.experiment.settings, None
+    if settings.propagation is not None and epochs is None and learning_rate is None:
+        refuse_relations(growth, added)
+        n_epochs_before = int(str(RunFolder.open(path).read_result()["best_epoch"]))
+    else:
+        settings = settings_of(settings, epochs, learning_rate)
     return Update(
         experiment=replace(trained.experiment, settings=settings, continued=continued),
         graph=grown.graph,
         initial=initial_parameters(trained, grown),
         growth=growth,
+        n_epochs_before=n_epochs_before,
         untrained_entities=count_untrained(grown.graph),
         notes=tuple(findings.notes),
     )
@@ -136,15 +146,20 @@ def update_run(
     `out` does not exist yet, or is with `resume` the folder of the same update; a finished one
     just gives its result.
     """
-    result = train_run(
-        update.experiment,
-        out,
-        device=device,
-        graph=update.graph,
-        initial=update.initial,
-        resume=resume,
-        observer=observer,
-    )
+    experiment, graph, initial = update.experiment, update.graph, update.initial
+    if update.n_epochs_before is None:
+        result = train_run(
+            experiment,
+            out,
+            device=device,
+            graph=graph,
+            initial=initial,
+            resume=resume,
+            observer=observer,
+        )
+    else:
+        epochs = update.n_epochs_before
+        result = store_run(experiment, out, initial, device=device, graph=graph, epochs=epochs)
     run, record = RunFolder.open(out), to_plain(update.as_record())
     if result.get("continued_from") != record:  # killed before it was said, or altered
         with run.writing():
@@ -173,6 +188,15 @@ def grow(
     return grown if pairs is None else add_pairs(grown, read_pairs(pairs, findings), findings)
 
 
+def refuse_relations(growth: Growth, added: Source) -> None:
+    """Raise where relations are new, of which weights that are kept know nothing."""
+    if growth.new_relations:
+        raise DataError(
+            f"{name_source(added)} has {growth.new_relations:,} relations that the run does not "
+            "know, and these must be learnt. Say for how many epochs."
+        )
+
+
 def settings_of(
     settings: TrainingSettings, epochs: int | None, learning_rate: float | None
 ) -> TrainingSettings:
@@ -191,19 +215,20 @@ def initial_parameters(trained: TrainedRun, grown: GrownGraph) -> dict[str, Tens
     """Return the parameters of a run for the grown graph, rows of new names drawn at random."""
     experiment, task = trained.experiment, task_for(grown.graph)
     architecture = read_architecture(experiment.architecture)
-    network = build_network(task, architecture, dim=experiment.settings.dim, dropout=0.0)
+    network = network_for(task, architecture, experiment.settings)
     seed = torch_seed(experiment.seed, "rows of new names")
     network.initialise(torch.Generator().manual_seed(seed))
     inverses = grown.relation_ids + network.size.n_relations
-    rows_by_name: dict[str, Any] = {
-        "entities": grown.entity_ids,
-        "one_way_subjects": grown.entity_ids,
-        "relations": np.concatenate([grown.relation_ids, inverses]),
-    }
+    relation_ids = np.concatenate([grown.relation_ids, inverses])
     parameters = {name: p.detach() for name, p in network.named_parameters()}
-    for name, old in trained.path_network.named_parameters():
-        rows = rows_by_name.get(name)
-        parameters[name][slice(None) if rows is None else rows] = old.detach()
+    for name, old in trained.network.named_parameters():
+        match name.split("."):
+            case ["entities" | "one_way_subjects"]:
+                parameters[name][grown.entity_ids] = old.detach()
+            case ["relations" | "queries"] | ["layers", _, "relations", _]:
+                parameters[name][relation_ids] = old.detach()
+            case _:
+                parameters[name].copy_(old.detach())
     return parameters
 
 

@@ -272,7 +272,7 @@ class Model:
             more: The triplets, in any form that `load` takes.
             graph: Of an alignment: which graph grows, first (unless said) or second.
             pairs: Of an alignment: a file of pairs that become seeds.
-            epochs: How many; 10 unless said.
+            epochs: How many; 10 unless said, of a propagation none.
             learning_rate: At first; that of this model unless said.
             out: Folder of the new run; a temporary one unless said.
             resume: Go on with the update in `out`.
