@@ -1,11 +1,12 @@
-"""Propagation: step times against the plain formulation, and short trainings by themselves.
+"""Propagation: step times against the plain formulation.
 
-`time` takes steps forward and backward of one network, once with our aggregation (on CUDA fused
+Steps forward and backward of one network are taken, once with our aggregation (on CUDA fused
 kernels, on the CPU blocks of equal degree) and once written down plainly with `index_add` and
-`scatter_reduce`. `train` trains with Adam and the full softmax until a limit in seconds.
+`scatter_reduce`.
 
-    python benchmarks/propagate.py time WN18RR --device cuda [--profile] [--tune]
-    python benchmarks/propagate.py train FOLDER --seconds 170 --propagation "O_r = h ⊙ r; v = O_r"
+    python benchmarks/propagate.py WN18RR --device cuda [--profile] [--tune]
+    python benchmarks/propagate.py FB15k-237 --device cuda --left-out between \
+        --propagation "O_r = h ⊙ r; v = O_r; relations = query"
 """
 
 import argparse
@@ -26,12 +27,9 @@ from torch.profiler import profile as profiling
 
 import interstellar
 from interstellar.architecture.propagation import LeftOut, Propagation, from_text, to_text
-from interstellar.data.graph import SPLITS, KnowledgeGraph
-from interstellar.data.known_answers import KnownAnswers
-from interstellar.data.triplets import RELATION, Triplets, with_inverses
+from interstellar.data.graph import KnowledgeGraph
+from interstellar.data.triplets import with_inverses
 from interstellar.device import find_device, mixed_products
-from interstellar.evaluation.metrics import Metrics
-from interstellar.evaluation.ranks import rank_objects
 from interstellar.model import edge_attention, propagation_network
 from interstellar.model.propagation_graph import PropagationGraph
 from interstellar.model.propagation_network import PropagationNetwork, PropagationSize
@@ -56,9 +54,6 @@ PROGRAMS: list[dict[str, int]] = [
 ]
 """Sizes of CUDA programs that are tried in place of the usual ones."""
 
-FEW_QUERIES = 1000
-"""So many queries of the validation split are asked while training goes on."""
-
 
 def main() -> None:
     arguments = read_arguments()
@@ -75,29 +70,18 @@ def main() -> None:
     network = PropagationNetwork(propagation, size, edges)
     network.initialise(torch.Generator().manual_seed(arguments.seed))
     network.to(device)
-    if arguments.states != "float32":
-        network.state_dtype = getattr(torch, arguments.states)
     report(arguments, event="begin", **describe(network, propagation, graph, device))
     with mixed_products() if device.type == "cuda" and not arguments.exact else nullcontext():
-        if arguments.command == "time":
-            measure_steps(network, graph, edges, arguments)
-        else:
-            Trainer(network, graph, edges, arguments).run()
+        measure_steps(network, graph, edges, arguments)
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=["time", "train"])
     parser.add_argument("data", help="the name of a set, or a folder")
     parser.add_argument("--propagation", default=DEFAULT)
     parser.add_argument("--dim", type=int, default=32)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=0.003, help="of learning")
-    parser.add_argument("--last-rate", type=float, default=1.0, help="its share in the end")
     parser.add_argument("--left-out", type=LeftOut, default=LeftOut.TRIPLETS)
-    parser.add_argument("--seconds", type=float, default=120, help="of training")
-    parser.add_argument("--validate-every", type=float, default=30, help="seconds")
-    parser.add_argument("--other", help="a graph with other entities, asked in the end")
     parser.add_argument("--steps", type=int, default=20, help="that are timed")
     parser.add_argument("--only-ours", action="store_true", help="leave the plain one out")
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
@@ -154,7 +138,7 @@ def measure_steps(
             )
     if arguments.profile:
         with profiling(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profile:
-            take_step(network, edges, batch, arguments.left_out)
+            take_step(network, edges, batch, arguments)
             wait_for(edges.device)
         by = "self_cpu_time_total" if edges.device.type == "cpu" else "self_cuda_time_total"
         print(profile.key_averages().table(sort_by=by, row_limit=25, max_name_column_width=60))
@@ -207,12 +191,15 @@ def tune(
 
 
 def take_step(
-    network: PropagationNetwork, edges: PropagationGraph, batch: Tensor, left_out: LeftOut
+    network: PropagationNetwork,
+    edges: PropagationGraph,
+    batch: Tensor,
+    arguments: argparse.Namespace,
 ) -> tuple[float, float]:
     """Return the seconds of one pass forward and one backward."""
     started = time.perf_counter()
-    kept = edges.edges_without(batch, left_out)
-    logits = network.logits_over(kept, batch[:, 0], batch[:, 1])
+    kept, dtype = edges.edges_without(batch, arguments.left_out), getattr(torch, arguments.states)
+    logits = network.logits_over(kept, batch[:, 0], batch[:, 1], state_dtype=dtype)
     loss = functional.cross_entropy(logits, batch[:, 2])
     wait_for(edges.device)
     between = time.perf_counter()
@@ -236,9 +223,7 @@ def time_steps(
     wait_for(edges.device)
     if is_cuda:
         torch.cuda.reset_peak_memory_stats()
-    spent = [
-        take_step(network, edges, batch, arguments.left_out) for _ in range(arguments.steps + 3)
-    ]
+    spent = [take_step(network, edges, batch, arguments) for _ in range(arguments.steps + 3)]
     columns = zip(*spent[3:], strict=True)
     forward, backward = (1000 * statistics.median(column) for column in columns)
     peak = torch.cuda.max_memory_allocated() / 2**30 if is_cuda else 0.0
@@ -248,134 +233,6 @@ def time_steps(
         "step_ms": round(forward + backward, 2),
         "peak_gib": round(peak, 2),
     }
-
-
-class Trainer:
-    """Trains for some seconds, keeps the best by validation, and measures it on the test split."""
-
-    def __init__(
-        self,
-        network: PropagationNetwork,
-        graph: KnowledgeGraph,
-        edges: PropagationGraph,
-        arguments: argparse.Namespace,
-    ) -> None:
-        self.network, self.graph, self.edges, self.arguments = network, graph, edges, arguments
-        self.known = KnownAnswers.of(graph)
-        self.asked = KnownAnswers.of_triplets(
-            graph.train, n_entities=len(graph.entities), n_relations=len(graph.relations)
-        )
-        self.optimizer = torch.optim.Adam(
-            network.parameters(), lr=arguments.rate, fused=edges.device.type == "cuda"
-        )
-
-    def run(self) -> None:
-        arguments, network = self.arguments, self.network
-        best, best_mrr, n_steps, spent, next_validation = {}, -1.0, 0, 0.0, 0.0
-        losses: list[Tensor] = []
-        for batch in self.batches():
-            started = time.perf_counter()
-            fallen = (1 - arguments.last_rate) * spent / arguments.seconds
-            self.optimizer.param_groups[0]["lr"] = arguments.rate * (1 - fallen)
-            losses.append(self.step(batch))
-            n_steps += 1
-            if n_steps % 10 == 0 or self.edges.device.type == "cpu":
-                losses[-1].item()  # waits for the device
-            spent += time.perf_counter() - started
-            is_over = spent >= arguments.seconds
-            if not is_over and spent < next_validation + arguments.validate_every:
-                continue
-            next_validation = spent
-            mrr = self.measure("valid", most=FEW_QUERIES).mrr
-            loss = float(torch.stack(losses).mean())
-            losses.clear()
-            report(
-                arguments,
-                event="valid",
-                steps=n_steps,
-                seconds=round(spent, 1),
-                step_ms=round(1000 * spent / n_steps, 1),
-                loss=round(loss, 4),
-                mrr=round(mrr, 4),
-            )
-            if mrr > best_mrr:
-                best = {name: value.clone() for name, value in network.state_dict().items()}
-                best_mrr = mrr
-            if is_over:
-                break
-        network.load_state_dict(best)
-        started = time.perf_counter()
-        found = self.measure("test")
-        report(
-            arguments,
-            event="test",
-            **{name: round(value, 4) for name, value in found.as_dict().items()},
-            best_valid=round(best_mrr, 4),
-            evaluation_seconds=round(time.perf_counter() - started, 1),
-        )
-        if arguments.other is not None:
-            unseen = self.measure_other(arguments.other).as_dict()
-            report(arguments, event="other", **{k: round(v, 4) for k, v in unseen.items()})
-
-    def batches(self) -> Iterator[Tensor]:
-        """Yield batches of training triplets, inverses included, epoch after epoch."""
-        queries = with_inverses(self.graph.train, len(self.graph.relations)).astype(np.int64)
-        rng = np.random.default_rng(self.arguments.seed)
-        size = min(self.arguments.batch, len(queries))
-        while True:
-            order = rng.permutation(len(queries))
-            for start in range(0, len(order) - size + 1, size):
-                yield torch.from_numpy(queries[order[start : start + size]])
-
-    def step(self, batch: Tensor) -> Tensor:
-        """Take one step; known answers other than the true one are no rivals."""
-        device = self.edges.device
-        rows, objects = self.asked.look_up(batch[:, 0].numpy(), batch[:, 1].numpy())
-        is_rival = objects != batch[:, 2].numpy()[rows]
-        masked = torch.from_numpy(rows[is_rival]), torch.from_numpy(objects[is_rival]).long()
-        batch = batch.to(device)
-        kept = self.edges.edges_without(batch, self.arguments.left_out)
-        logits = self.network.logits_over(kept, batch[:, 0], batch[:, 1])
-        places = tuple(ids.to(device) for ids in masked)
-        logits = logits.index_put(places, logits.new_full((), -1e9))
-        loss = functional.cross_entropy(logits, batch[:, 2])
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0, foreach=True)
-        self.optimizer.step()
-        return loss.detach()
-
-    def measure(self, split: str, most: int | None = None) -> Metrics:
-        queries = with_inverses(self.graph.split(split), len(self.graph.relations))
-        if most is not None and len(queries) > most:
-            queries = queries[np.random.default_rng(0).permutation(len(queries))[:most]]
-        return self.rank(queries, self.edges, self.known)
-
-    def measure_other(self, path: str) -> Metrics:
-        """Return the metrics on the test triplets of another graph with the same relations."""
-        other = interstellar.load(path)
-        assert isinstance(other, KnowledgeGraph)
-        ids = self.graph.relations.ids(other.relations.array)
-        assert (ids >= 0).all(), "the other graph has relations that were not trained"
-        splits = [other.split(name).copy() for name in SPLITS]
-        for triplets in splits:
-            triplets[:, RELATION] = ids[triplets[:, RELATION]]
-        n, n_relations = len(other.entities), len(self.graph.relations)
-        edges = PropagationGraph(splits[0], n_entities=n, n_relations=n_relations)
-        known = KnownAnswers.of_triplets(*splits, n_entities=n, n_relations=n_relations)
-        return self.rank(with_inverses(splits[2], n_relations), edges.to(self.edges.device), known)
-
-    def rank(self, queries: Triplets, graph: PropagationGraph, known: KnownAnswers) -> Metrics:
-        edges = graph.all_edges()
-        ranks = rank_objects(
-            lambda subjects, relations: self.network.logits_over(edges, subjects, relations),
-            queries,
-            known,
-            n_entities=graph.n_entities,
-            device=graph.device,
-            chunk_size=self.arguments.batch,
-        )
-        return Metrics.of(ranks)
 
 
 if __name__ == "__main__":

@@ -207,11 +207,10 @@ def test_whole_networks(line: str) -> None:
 @pytest.mark.parametrize("line", LINES)
 def test_states_of_half_precision_change_logits_and_gradients_little(line: str) -> None:
     network, edges = build(from_text(line)), build_graph().all_edges()
-    network.state_dtype = torch.float16
 
     expected = ask(network, edges)
     with using_kernels():
-        found = ask(network, edges)
+        found = ask(network, edges, state_dtype=torch.float16)
         slopes = torch.autograd.grad(found.sum(), tuple(network.parameters()))
 
     assert found.dtype is torch.float32

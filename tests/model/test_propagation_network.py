@@ -46,8 +46,10 @@ def build(propagation: Propagation, dim: int = DIM, seed: int = 0) -> Propagatio
     return network
 
 
-def ask(network: PropagationNetwork, edges: Edges) -> Tensor:
-    return network.logits_over(edges, BATCH[:, 0], BATCH[:, 1])
+def ask(
+    network: PropagationNetwork, edges: Edges, state_dtype: torch.dtype | None = None
+) -> Tensor:
+    return network.logits_over(edges, BATCH[:, 0], BATCH[:, 1], state_dtype=state_dtype)
 
 
 def ask_edge_by_edge(network: PropagationNetwork, edges: Edges, u: int, q: int) -> Tensor:

@@ -192,7 +192,6 @@ def test_a_loss_that_is_no_number_ends_the_training(graph: KnowledgeGraph) -> No
         ({"n3": 0.1}, "n3 is 0.1"),
         ({"max_norm": 1.0}, "max_norm is 1.0"),
         ({"path_length": 3}, "all paths"),
-        ({"precision": "mixed"}, "float32"),
         ({"depth": 9}, "depth is 9"),
         ({"aggregation": "median"}, "median"),
         ({"model": "walks"}, "these settings are for propagation"),

@@ -75,8 +75,6 @@ class PropagationNetwork(nn.Module):
         self.size = size
         self.graph = graph
         """On which it is asked; it moves with the weights."""
-        self.state_dtype: torch.dtype | None = None
-        """What states are kept in where kernels compute; None for the type of the parameters."""
         self.queries = nn.Parameter(torch.empty(2 * size.n_relations, size.dim))
         depth = propagation.depth
         self.layers = nn.ModuleList(
@@ -135,16 +133,19 @@ class PropagationNetwork(nn.Module):
         subjects: Tensor,
         relations: Tensor,
         weights: Sequence[Tensor] | None = None,
+        *,
+        state_dtype: torch.dtype | None = None,
     ) -> Tensor:
         """Return the logit of each entity as the answer of each query, (batch, n_entities).
 
         Subjects and relations are (batch,). Queries are independent of each other. Weights,
         (n_edges, batch) for each layer, multiply messages: the gradient by them says what an edge
-        adds to an answer.
+        adds to an answer. States are kept in `state_dtype` where kernels compute, and else, or
+        where it is None, in the type of the parameters.
         """
         s = self.queries[relations]
-        is_half = self.state_dtype is not None and has_kernels(s.device)
-        boundary = Boundary(subjects, s.to(self.state_dtype) if is_half else s)
+        is_half = state_dtype is not None and has_kernels(s.device)
+        boundary = Boundary(subjects, s.to(state_dtype) if is_half else s)
         h = boundary.spread(edges.graph.n_entities)
         h_prev, last = h, None
         for t, layer in enumerate(self.layers):

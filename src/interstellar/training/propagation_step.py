@@ -6,18 +6,20 @@ would be read off them.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import final
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from interstellar.device import is_out_of_memory
+from interstellar.device import is_out_of_memory, mixed_products
 from interstellar.errors import TrainingError
+from interstellar.model.propagation_graph import Edges
 from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.training.optimizers import FlatOptimizer, FlatParameters
-from interstellar.training.ready_step import keeping
-from interstellar.training.settings import PropagationSettings, TrainingSettings
+from interstellar.training.ready_step import keeping, uses_mixed_precision
+from interstellar.training.settings import Precision, PropagationSettings, TrainingSettings
 
 CPU_BYTES = 2**30
 """What a part of a batch may take on the CPU."""
@@ -69,7 +71,8 @@ class PropagationStep:
     ) -> None:
         """Set up on the device of the paths, (n, 3): the training triplets and their inverses.
 
-        A batch is computed in `n_parts`, one after the other.
+        A batch is computed in `n_parts`, one after the other. With mixed precision, matrices are
+        multiplied in TF32; where it was asked for, states are kept in bfloat16 too.
         """
         assert settings.propagation is not None
         device = paths.device
@@ -79,6 +82,8 @@ class PropagationStep:
         self.propagation: PropagationSettings = settings.propagation
         self.parameters = parameters
         self.n_parts = n_parts
+        self.is_mixed = uses_mixed_precision(settings.precision, device)
+        self.state_dtype = torch.bfloat16 if settings.precision is Precision.MIXED else None
         n_queries = min(len(paths), self.propagation.queries_per_epoch)
         self.batch_size = min(settings.batch_size, n_queries)
         self.n_steps = -(-n_queries // self.batch_size)
@@ -121,15 +126,19 @@ class PropagationStep:
         place = slice(self.n_done * self.batch_size, (self.n_done + 1) * self.batch_size)
         batch = self.paths[self.order[place]].long()
         self.n_done += 1
-        edges = self.network.graph.edges_without(batch, self.propagation.left_out)
         loss = torch.zeros_like(self.loss_sum)
-        for subjects, relations, objects in (part.T for part in batch.chunk(self.n_parts)):
-            logits = self.network.logits_over(edges, subjects, relations)
-            logits = self._known.mask(logits, subjects, relations, objects)
-            part_loss = functional.cross_entropy(logits, objects, reduction="sum") / len(batch)
-            part_loss.backward()  # type: ignore[no-untyped-call]
-            loss += part_loss.detach()
+        with mixed_products() if self.is_mixed else nullcontext():
+            edges = self.network.graph.edges_without(batch, self.propagation.left_out)
+            for part in batch.chunk(self.n_parts):
+                part_loss = self._loss(edges, *part.T) / len(batch)
+                part_loss.backward()  # type: ignore[no-untyped-call]
+                loss += part_loss.detach()
         self.optimizer.update(*self._account(loss))
+
+    def _loss(self, edges: Edges, subjects: Tensor, relations: Tensor, objects: Tensor) -> Tensor:
+        logits = self.network.logits_over(edges, subjects, relations, state_dtype=self.state_dtype)
+        logits = self._known.mask(logits, subjects, relations, objects)
+        return functional.cross_entropy(logits, objects, reduction="sum")
 
     def _account(self, loss: Tensor) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad."""

@@ -330,7 +330,3 @@ def _check_propagation(settings: TrainingSettings) -> None:
             "a propagation follows all paths, so it is trained on single triplets. Leave the "
             "length of paths out."
         )
-    if settings.precision is Precision.MIXED:
-        raise SettingsError(
-            "precision is mixed, but a propagation is computed in float32. Leave it out."
-        )
