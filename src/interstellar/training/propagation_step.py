@@ -88,7 +88,7 @@ class PropagationStep:
         self.batch_size = min(settings.batch_size, n_queries)
         self.n_steps = -(-n_queries // self.batch_size)
         self.order = torch.zeros(self.n_steps * self.batch_size, dtype=torch.long, device=device)
-        self.n_done = 0
+        self.n_done = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), device=device)
         self.bad_step = torch.zeros((), dtype=torch.long, device=device)
         """The first step of the epoch whose loss was not finite, counted from 1; 0 for none."""
@@ -106,7 +106,7 @@ class PropagationStep:
         repeated = order.repeat(-(-len(self.order) // len(order)))
         self.order.copy_(repeated[: len(self.order)])
         self.optimizer.learning_rate.fill_(learning_rate)
-        self.n_done = 0
+        self.n_done.zero_()
         self.loss_sum.zero_()
         self.bad_step.zero_()
 
@@ -123,8 +123,8 @@ class PropagationStep:
 
     def compute(self) -> None:
         """Do one step."""
-        place = slice(self.n_done * self.batch_size, (self.n_done + 1) * self.batch_size)
-        batch = self.paths[self.order[place]].long()
+        [numbers] = self.order.view(-1, self.batch_size).index_select(0, self.n_done)
+        batch = self.paths[numbers].long()
         self.n_done += 1
         loss = torch.zeros_like(self.loss_sum)
         with mixed_products() if self.is_mixed else nullcontext():
@@ -163,18 +163,21 @@ class TrainingAnswers:
         keys, order = torch.sort(self._key(paths[:, 0].long(), paths[:, 1].long()), stable=True)
         self._objects = paths[order, 2].long()
         self._keys = keys
+        _, counts = torch.unique_consecutive(keys, return_counts=True)
+        self._numbers = torch.arange(int(counts.max()), device=paths.device)
 
     def mask(self, logits: Tensor, subjects: Tensor, relations: Tensor, objects: Tensor) -> Tensor:
-        """Return logits (batch, n_entities) with −∞ for other answers than the objects."""
-        keys = self._key(subjects, relations)
+        """Return logits (batch, n_entities) with −∞ for other answers than the objects.
+
+        No size depends on the batch: every query has as many places as the one with most answers.
+        """
+        keys, own = self._key(subjects, relations), objects.unsqueeze(1)
         starts = torch.searchsorted(self._keys, keys)
         counts = torch.searchsorted(self._keys, keys, right=True) - starts
-        rows = torch.repeat_interleave(counts)
-        offsets = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[rows]
-        is_other = torch.zeros_like(logits, dtype=torch.bool)
-        is_other[rows, self._objects[starts[rows] + offsets]] = True
-        is_other.scatter_(1, objects.unsqueeze(1), value=False)
-        return logits.masked_fill(is_other, -torch.inf)
+        places = (starts.unsqueeze(1) + self._numbers).clamp(max=len(self._objects) - 1)
+        answers = torch.where(self._numbers < counts.unsqueeze(1), self._objects[places], own)
+        is_other = torch.zeros_like(logits, dtype=torch.bool).scatter_(1, answers, value=True)
+        return logits.masked_fill(is_other.scatter_(1, own, value=False), -torch.inf)
 
     def _key(self, subjects: Tensor, relations: Tensor) -> Tensor:
         return subjects * self._n_relations + relations
