@@ -22,6 +22,7 @@ from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, build_strategy, search_run
 from interstellar.searching.trial import TrialResult
 from interstellar.training.presets import search_settings
+from interstellar.workflow.searching import with_known
 from report import print_figures
 
 
@@ -45,16 +46,18 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     graph = interstellar.load(arguments.data)
+    settings = search_settings(task_of(graph), graph.name)
+    plan = SearchPlan(
+        strategy=StrategyName(arguments.strategy),
+        prune=not arguments.no_prune,
+        try_first=tuple(arguments.try_first),
+    )
     search = Experiment(
         data=arguments.data,
         architecture=ANY,
         seed=arguments.seed,
-        settings=search_settings(task_of(graph), graph.name),
-        plan=SearchPlan(
-            strategy=StrategyName(arguments.strategy),
-            prune=not arguments.no_prune,
-            try_first=tuple(arguments.try_first),
-        ),
+        settings=settings,
+        plan=with_known(plan, settings),
     )
     device = find_device(arguments.device)
     started = time.perf_counter()

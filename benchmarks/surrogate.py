@@ -47,6 +47,7 @@ from interstellar.searching.surrogate import (
     normal_scores,
 )
 from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.searching.tried_network import Changes
 from interstellar.training.presets import LINK_PREDICTION
 
 SEARCHES = Path(__file__).parents[1] / "results" / "searches"
@@ -280,13 +281,13 @@ class Planted:
 
     def worth(self, proposal: Proposal) -> float:
         assert proposal.architecture is not None
-        total = self._sum(proposal.architecture, dict(proposal.changes))
+        total = self._sum(proposal.architecture, proposal.changes)
         return (total - self.mean) / self.deviation
 
     def judge(self, proposal: Proposal) -> float:
         return self.worth(proposal) + self.noise * float(self.rng.standard_normal())
 
-    def _sum(self, architecture: Architecture, changes: dict[str, float | int]) -> float:
+    def _sum(self, architecture: Architecture, changes: Changes) -> float:
         point = locate_changes(self.settings, changes)
         assert point is not None
         code = np.array([*encode(canonical_form(architecture)), *point]) + 1

@@ -175,13 +175,6 @@ def test_a_run_of_walks_cannot_be_asked_about_another_graph(tmp_path: Path) -> N
         ist.open(tmp_path / "walks", graph=ist.load(DATA))
 
 
-@pytest.mark.parametrize("work", ["search", "tune"])
-def test_propagations_are_not_searched_yet(work: str) -> None:
-    asked: Any = {"model": "propagation", "trials": 1, "progress": False}
-    with pytest.raises(SettingsError, match="train networks on walks"):
-        ist.search(DATA, **asked) if work == "search" else ist.tune(DATA, NBF, **asked)
-
-
 def test_an_alignment_is_not_propagated() -> None:
     with pytest.raises(InterstellarError, match="there are two"):
         ist.train("synthetic-alignment:entities=60", "RSN", model="propagation", progress=False)

@@ -1,5 +1,7 @@
 """Tests of the published models as data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from interstellar.architecture.literature import (
     FOUND_ON_DBP_WD,
     KNOWN,
     LITERATURE,
+    PROPAGATIONS,
     PTRANSE_ADD,
     PTRANSE_MUL,
     PTRANSE_RNN,
@@ -21,6 +24,12 @@ from interstellar.architecture.literature import (
     name_of,
 )
 from interstellar.architecture.notation import code_text, from_code, to_formula
+from interstellar.architecture.propagation import (
+    Aggregation,
+    RelationVectors,
+    from_text,
+    split_choices,
+)
 
 from .reference_cell import Array, as_complex, draw_parameters, evaluate, from_complex
 
@@ -100,3 +109,20 @@ def test_a_search_begins_with_every_network_that_has_a_name_once_the_strong_ones
 def test_a_network_without_a_name_has_none() -> None:
     assert name_of(from_code([0] * 11)) is None
     assert find_by_name("RotatE") is None
+
+
+@pytest.mark.parametrize("name", PROPAGATIONS)
+@pytest.mark.parametrize("relations", RelationVectors)
+def test_a_published_propagation_has_its_name_at_every_depth(
+    name: str, relations: RelationVectors
+) -> None:
+    published = replace(from_text(PROPAGATIONS[name]), relations=relations)
+
+    assert name_of(replace(published, depth=3)) == name
+    assert name_of(replace(published, aggregation=Aggregation.MAX)) is None
+    assert name_of(published.cell) != name
+
+
+def test_published_propagations_say_all_choices_that_their_names_stand_for() -> None:
+    for line in PROPAGATIONS.values():
+        assert set(split_choices(line)[1]) == {"aggregation", "attention", "update"}

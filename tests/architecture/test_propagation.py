@@ -15,6 +15,7 @@ from interstellar.architecture.propagation import (
     Update,
     canonical_propagation,
     from_text,
+    split_choices,
     to_text,
 )
 from interstellar.errors import ArchitectureError
@@ -38,6 +39,14 @@ def test_a_line_says_what_is_not_the_default() -> None:
     assert from_text(line) == propagation
     assert from_text(to_text(propagation)) == propagation
     assert to_text(Propagation(cell=propagation.cell)) == "O_r = h ⊙ r; v = O_r"
+
+
+def test_the_choices_of_a_line_are_told_from_the_rest() -> None:
+    assert split_choices("[0,1]; depth = 3; update = gate") == (
+        "[0,1]",
+        {"update": Update.GATE, "depth": 3},
+    )
+    assert split_choices('{"a": 1,\n"b": 2}') == ('{"a": 1,\n"b": 2}', {})
 
 
 @pytest.mark.parametrize(

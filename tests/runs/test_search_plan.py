@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interstellar.architecture.literature import KNOWN, RSN
-from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.architecture.notation import read_architecture
 from interstellar.architecture.search_space import Subspace
 from interstellar.errors import SettingsError
 from interstellar.runs.experiment import ANY, Experiment, experiment_text, parse_experiment
@@ -158,31 +157,6 @@ def test_known_architectures_are_each_tried_once_and_lie_in_the_space() -> None:
         replace(plan, strategy=StrategyName.TUNE)
 
 
-def test_a_search_begins_with_what_is_known_unless_it_is_from_scratch() -> None:
-    by_default, mine = SearchPlan(), SearchPlan(try_first=("PTransE-add",))
-
-    assert by_default.known == list(KNOWN)
-    assert mine.known[0] == read_architecture("PTransE-add")
-    assert set(mine.known) == set(KNOWN)
-    assert SearchPlan(from_scratch=True).known == []
-    assert SearchPlan(from_scratch=True, try_first=("RSN",)).known == [RSN]
-    assert SearchPlan(strategy=StrategyName.TUNE).known == []
-
-
-@pytest.mark.parametrize("subspace", Subspace)
-def test_only_what_lies_in_the_space_is_known(subspace: Subspace) -> None:
-    plan = SearchPlan(subspace=subspace)
-
-    assert plan.known == [architecture for architecture in KNOWN if architecture in plan.space]
-
-
-def test_what_is_known_is_written_down_in_the_run() -> None:
-    plan = parse_experiment(experiment_text(SEARCH)).plan
-
-    assert plan is not None
-    assert plan.try_first == tuple(map(code_text, KNOWN))
-
-
 def test_as_published_is_the_papers_search_whole() -> None:
     plan = SearchPlan(as_published=True)
 
@@ -295,3 +269,25 @@ def test_a_budget_that_has_no_end_or_no_room_is_refused(budget: dict[str, Any], 
 def test_a_retraining_that_cannot_be_meant_is_refused(asked: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         Retraining(**asked)
+
+
+def test_what_is_tried_first_may_say_how_it_is_propagated() -> None:
+    lines = (f"{TRANSE}; depth = 3; aggregation = max", TRANSE, "O_r = s + r; v = O_r; depth = 3")
+    plan = SearchPlan(from_scratch=True, try_first=lines)
+
+    assert plan.try_first == (
+        f"{TRANSE}; aggregation = max; depth = 3",
+        TRANSE,
+        f"{TRANSE}; depth = 3",
+    )
+    assert plan.known == [read_architecture("TransE")] * 3
+    assert plan.known_choices == [{"aggregation": "max", "depth": 3}, {}, {"depth": 3}]
+    assert parse_experiment(experiment_text(replace(SEARCH, plan=plan))).plan == plan
+
+
+def test_what_lies_in_the_space_is_told_from_what_does_not() -> None:
+    lines = ("PTransE-mul; depth = 3", "TransE", "RSN")
+
+    assert SearchPlan(subspace=Subspace.P1).in_space(lines) == ["TransE"]
+    assert SearchPlan(macro_only=True).in_space(lines) == list(lines[:2])
+    assert SearchPlan().in_space(lines) == list(lines)

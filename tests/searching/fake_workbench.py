@@ -26,7 +26,8 @@ from interstellar.searching.finalists import choose_finalists
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_loop import OnChange, SearchLoop
 from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trial import Proposal, Stop, Trial, TrialKey, TrialResult
+from interstellar.searching.trial import Proposal, Stop, Trial, TrialResult
+from interstellar.searching.tried_network import TrialKey
 from tests.searching.fake_judge import judge, score_by_hash
 
 N_EPOCHS = 9

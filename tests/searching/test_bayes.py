@@ -4,6 +4,7 @@ import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -148,8 +149,8 @@ def test_a_score_is_told_as_it_is() -> None:
     assert study.best_value == 0.25
 
 
-def propose(tuning: Tuning, n: int) -> list[dict[str, float | int]]:
-    found: list[dict[str, float | int]] = []
+def propose(tuning: Tuning, n: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     for _ in range(n):
         proposal = tuning.ask()
         found.append(dict(proposal.changes))
@@ -181,7 +182,7 @@ def test_the_default_settings_lie_in_the_ranges_of_their_optimizer() -> None:
 def test_the_settings_that_a_tuning_begins_with_are_tried_first() -> None:
     [first] = propose(Tuning(TRANS_E, LINK_PREDICTION, 0, with_dim=True), 1)
 
-    assert replace(LINK_PREDICTION, **first) == LINK_PREDICTION  # type: ignore[arg-type]
+    assert replace(LINK_PREDICTION, **first) == LINK_PREDICTION
 
 
 def test_of_settings_outside_the_ranges_only_the_others_are_tried_first() -> None:

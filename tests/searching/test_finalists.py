@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.literature import PTRANSE_MUL
+from interstellar.architecture.propagation import from_text
 from interstellar.searching.finalists import (
     choose_finalists,
     find_gain,
@@ -15,8 +17,10 @@ from interstellar.searching.finalists import (
     list_baselines,
     list_finalists,
 )
-from interstellar.searching.trial import Changes, Stop, Trial, TrialResult
+from interstellar.searching.trial import Stop, Trial, TrialResult
 from interstellar.searching.trials import Trials
+from interstellar.searching.tried_network import Changes, own_choices
+from interstellar.training.defaults import PROPAGATION
 from tests.searching.fake_workbench import ALSO_TRANS_E, COMPL_EX, P_TRANS_E, TRANS_E, draw, trained
 
 SEEDS = (None, 1, 2)
@@ -247,3 +251,33 @@ def test_a_known_model_on_longer_paths_is_a_baseline_too() -> None:
     on_paths = trial(0, P_TRANS_E, 0.5, settings={"path_length": 3})
 
     assert list_baselines(Trials([on_paths])) == [on_paths]
+
+
+def test_a_propagation_with_a_name_is_a_baseline_at_every_depth_but_not_when_tuned() -> None:
+    own = own_choices(PROPAGATION)
+    plain = trial(0, PTRANSE_MUL, 0.5, settings=own)
+    deeper = trial(1, PTRANSE_MUL, 0.6, settings=own | {"depth": 8})
+    tuned = trial(2, PTRANSE_MUL, 0.9, settings=own | {"dim": 64})
+    other = trial(3, PTRANSE_MUL, 0.8, settings=own | {"aggregation": "mean"})
+    trials = Trials([plain, deeper, tuned, other])
+
+    assert list_baselines(trials) == [deeper, plain]
+    gain = find_gain(trials)
+    assert gain is not None
+    assert gain.describe()["over"]["name"] == "NBFNet"
+    assert gain.points == pytest.approx(30)
+
+
+def test_a_propagation_is_repeated_whatever_its_dead_choices_are_called() -> None:
+    cell = from_text("O_r = σ(0 ⊙ r); v = h + O_r").cell
+    own = own_choices(PROPAGATION)
+    trials = Trials(
+        [
+            trial(0, cell, 0.5, settings=own),
+            trial(-1, cell, 0.7, settings=own | {"relations": "query"}, seed=1),
+        ]
+    )
+
+    [finalist] = list_finalists(trials)
+
+    assert finalist.scores == {None: 0.5, 1: 0.7}

@@ -8,6 +8,8 @@ from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.literature import LITERATURE
 from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.searching.random_search import RandomSearch
+from interstellar.searching.settings_space import searched_settings
+from interstellar.training.defaults import PROPAGATION
 from tests.searching.fake_judge import architectures_of, scored
 
 
@@ -77,3 +79,15 @@ def test_scores_teach_it_nothing() -> None:
 
     assert told.ask() == untold.ask()
     assert told.answer() is None
+
+
+def test_settings_are_drawn_with_the_architecture_and_no_network_is_proposed_twice() -> None:
+    settings = searched_settings(PROPAGATION, kept=["depth"])
+    strategy = RandomSearch(SearchSpace(Subspace.P1, is_macro_only=True), 0, settings=settings)
+
+    drawn = [proposal for proposal in (strategy.ask() for _ in range(200)) if proposal]
+
+    assert len({proposal.key for proposal in drawn}) == 200
+    for choice in settings:
+        found = {proposal.changes.get(choice.name, choice.options[0]) for proposal in drawn}
+        assert found == set(choice.options)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from interstellar.data.graph import Task
 from interstellar.errors import SettingsError
 from interstellar.searching.settings_space import (
     SettingChoice,
@@ -13,11 +12,13 @@ from interstellar.searching.settings_space import (
     locate_changes,
     searched_settings,
 )
+from interstellar.searching.tried_network import Value, own_choices
+from interstellar.training.defaults import PROPAGATION
 from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
 from interstellar.training.settings import TrainingSettings, replace_settings
 
 
-def options_of(own: TrainingSettings) -> dict[str, tuple[float | int, ...]]:
+def options_of(own: TrainingSettings) -> dict[str, tuple[Value, ...]]:
     return {choice.name: choice.options for choice in searched_settings(own)}
 
 
@@ -63,10 +64,10 @@ def test_what_is_to_be_kept_is_not_searched() -> None:
     assert not {"dim", "n3"} & {choice.name for choice in choices}
 
 
-@pytest.mark.parametrize("task", list(Task))
+@pytest.mark.parametrize("usual", [ALIGNMENT, LINK_PREDICTION, PROPAGATION])
 @pytest.mark.parametrize("dim", [2, 50, 64, 1000])
-def test_every_option_but_the_first_is_another_training(task: Task, dim: int) -> None:
-    own = replace(ALIGNMENT if task is Task.ENTITY_ALIGNMENT else LINK_PREDICTION, dim=dim)
+def test_every_option_but_the_first_is_another_training(usual: TrainingSettings, dim: int) -> None:
+    own = replace(usual, dim=dim)
 
     for choice in searched_settings(own):
         for i, value in enumerate(choice.options):
@@ -98,3 +99,35 @@ def test_changes_that_are_not_among_the_choices_have_no_point(changes: dict[str,
 def test_options_are_different_and_at_least_one(options: tuple[int, ...]) -> None:
     with pytest.raises(SettingsError, match=r"The options of dim are .*none twice"):
         SettingChoice(name="dim", options=options)
+
+
+def test_a_propagation_searches_its_choices_with_rate_and_dimension() -> None:
+    assert options_of(PROPAGATION) == {
+        "learning_rate": (0.005, 0.0015, 0.015),
+        "dim": (32, 16, 64),
+        "depth": (6, 4, 8),
+        "aggregation": ("pna", "sum", "mean", "max"),
+        "attention": ("none", "query"),
+        "relations": ("own", "query"),
+        "update": ("residual", "gate"),
+    }
+
+
+def test_the_choices_of_a_propagation_stay_in_their_bounds() -> None:
+    options = options_of(
+        replace_settings(PROPAGATION, {"dim": 8, "depth": 7, "relations": "query"})
+    )
+
+    assert (options["dim"], options["depth"]) == ((8, 16), (7, 5))
+    assert options["relations"] == ("query", "own")
+
+
+def test_a_propagation_says_its_network_also_where_nothing_is_changed_or_searched() -> None:
+    choices = searched_settings(PROPAGATION, kept=["dim", "aggregation"])
+    own = (0,) * len(choices)
+
+    assert "dim" not in {choice.name for choice in choices}
+    assert changes_at(choices, own) == own_choices(PROPAGATION)
+    assert {c.name: c.options for c in choices}["aggregation"] == ("pna",)
+    assert locate_changes(choices, own_choices(PROPAGATION)) == own
+    assert locate_changes(choices, own_choices(PROPAGATION) | {"aggregation": "max"}) is None

@@ -8,6 +8,7 @@ from scipy.stats import norm, rankdata
 
 from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.literature import COMPLEX, DISTMULT, LITERATURE, TRANSE
+from interstellar.architecture.notation import from_formula
 from interstellar.architecture.search_space import SearchSpace, Subspace
 from interstellar.randomness import spawn
 from interstellar.searching.random_search import RandomSearch
@@ -25,6 +26,8 @@ from interstellar.searching.surrogate import (
     normal_scores,
 )
 from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.searching.tried_network import own_choices
+from interstellar.training.defaults import PROPAGATION
 from interstellar.training.presets import LINK_PREDICTION
 from tests.searching.fake_judge import FAILED, Score, plant, scored
 
@@ -300,3 +303,40 @@ def test_learning_of_a_proposal_again_replaces_what_was_known() -> None:
     again.learn(proposal, result)
 
     assert strategy.ask() == again.ask()
+
+
+def test_it_learns_how_messages_are_best_passed_on() -> None:
+    """Only the choices of the propagation matter; the best is found among 64."""
+    settings = searched_settings(PROPAGATION, kept=["dim", "learning_rate"])
+    strategy = SurrogateSearch(SPACE, 0, settings=settings)
+    best = {"aggregation": "max", "attention": "query", "relations": "query", "depth": 8}
+
+    def worth(proposal: Proposal) -> float:
+        return sum(proposal.changes[name] == value for name, value in best.items()) / 4
+
+    proposals = []
+    for _ in range(60):
+        proposal = strategy.ask()
+        assert proposal is not None
+        strategy.tell(proposal.number, scored(worth(proposal)))
+        proposals.append(proposal)
+
+    assert max(map(worth, proposals)) == 1.0
+    assert len({proposal.key for proposal in proposals}) == 60
+
+
+def test_a_propagation_that_others_tried_is_not_proposed_under_another_name() -> None:
+    """Where messages are constant, it is the same whatever the relation vectors are."""
+    strategy = SurrogateSearch(SPACE, 0, settings=searched_settings(PROPAGATION))
+    best, own = from_formula("O_r = σ(0 ⊙ r); v = h + O_r"), own_choices(PROPAGATION)
+    others = [Proposal(number=0, architecture=a, changes=own) for a in LITERATURE.values()]
+    known = Proposal(number=0, architecture=best, changes=own)
+    for proposal in others:
+        strategy.learn(proposal, scored(0.1))
+    strategy.learn(known, scored(1.0))
+
+    proposals = [proposal for proposal in (strategy.ask() for _ in range(40)) if proposal]
+
+    assert strategy.answer() == best
+    assert len({proposal.key for proposal in [known, *others, *proposals]}) == 41 + len(others)
+    assert any(proposal.architecture == best for proposal in proposals)

@@ -26,8 +26,8 @@ from interstellar.searching.time_plan import (
     measure_speed,
     with_epochs,
 )
-from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION
-from interstellar.training.settings import TrainingSettings
+from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION
+from interstellar.training.settings import TrainingSettings, replace_settings
 
 CPU = torch.device("cpu")
 
@@ -185,3 +185,51 @@ def test_the_speed_of_a_graph_is_measured_on_a_few_steps(data: str) -> None:
 
     assert 0 < speed.epoch_seconds < 60
     assert 0 < speed.valid_seconds < 10
+
+
+def test_a_propagation_has_shorter_epochs_before_it_has_fewer() -> None:
+    """A fifth of 200 s is 4.4 s for each of 9; an epoch takes 10 s, a validation 0.5 s."""
+    speed = Speed(epoch_seconds=10.0, valid_seconds=0.5, n_steps=100)
+
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 200, keeps_dim=False)
+
+    assert fitted.propagation is not None
+    assert fitted.propagation.queries_per_epoch == 39 * PROPAGATION.batch_size
+    assert (fitted.dim, fitted.max_epochs) == (PROPAGATION.dim, 9)
+    assert faster == Speed(epoch_seconds=3.9, valid_seconds=0.5, n_steps=39)
+
+
+def test_an_epoch_of_a_propagation_is_no_shorter_than_its_validation() -> None:
+    speed = Speed(epoch_seconds=10.0, valid_seconds=4.0, n_steps=100)
+
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 200, keeps_dim=False)
+
+    assert faster.epoch_seconds == 4.0
+    assert fitted.max_epochs == 5
+
+
+def test_a_propagation_is_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:
+    def measure(settings: TrainingSettings) -> Speed:
+        return Speed(epoch_seconds=settings.dim, valid_seconds=0.0, n_steps=8)
+
+    fitted, _ = fit_to_time(PROPAGATION, measure, 200, keeps_dim=False)
+    kept, _ = fit_to_time(PROPAGATION, measure, 200, keeps_dim=True)
+
+    assert (fitted.dim, fitted.max_epochs) == (16, 2)
+    assert (kept.dim, kept.max_epochs) == (32, 1)
+
+
+def test_with_enough_time_a_propagation_is_left_as_it_is() -> None:
+    speed = Speed(epoch_seconds=1.0, valid_seconds=0.5, n_steps=9)
+
+    assert fit_to_time(PROPAGATION, lambda _: speed, 600, keeps_dim=False) == (PROPAGATION, speed)
+
+
+def test_the_speed_of_a_propagation_is_that_of_its_queries() -> None:
+    graph: AnyGraph = interstellar.load("synthetic:entities=20")
+    small = replace_settings(PROPAGATION, {"dim": 4, "depth": 1, "batch_size": 64})
+    assert small.propagation is not None
+    fewer = replace(small, propagation=replace(small.propagation, queries_per_epoch=100))
+
+    assert measure_speed(graph, small, CPU).n_steps == -(-2 * len(graph.train) // 64)
+    assert measure_speed(graph, fewer, CPU).n_steps == 2

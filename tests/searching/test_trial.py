@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.notation import code_text
+from interstellar.architecture.propagation import CLAUSES, Propagation, from_text
 from interstellar.searching.natural_gradient import ControllerState, uniform
 from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.trial import (
@@ -20,14 +21,23 @@ from interstellar.searching.trial import (
     TrialResult,
     read_result,
 )
-from tests.architecture.strategies import architectures
+from interstellar.searching.tried_network import Changes
+from tests.architecture.strategies import architectures, propagations
 from tests.searching.fake_workbench import ALSO_TRANS_E, COMPL_EX, TRANS_E, trained
+
+
+def said_by(propagation: Propagation) -> dict[str, Any]:
+    return {name: getattr(propagation, name) for name in CLAUSES}
+
 
 numbers = st.integers(0, 10**6)
 epochs = st.integers(1, 100)
 controllers = st.lists(st.integers(1, 4), min_size=1, max_size=13).map(lambda K: uniform(K, 13))
 changes = st.dictionaries(
     st.sampled_from(["learning_rate", "weight_decay", "dropout"]), st.floats(1e-9, 1), min_size=1
+)
+choices = propagations.map(
+    lambda p: {name: v if name == "depth" else str(v) for name, v in said_by(p).items()}
 )
 stops = st.none() | st.integers(1, 100)
 seeds = st.none() | numbers
@@ -45,7 +55,7 @@ proposals = st.one_of(
         Proposal,
         number=st.integers(-100, 10**6),
         architecture=architectures,
-        changes=changes | st.just({}),
+        changes=changes | st.just({}) | choices,
         epochs=stops,
         seed=seeds,
     ),
@@ -66,6 +76,13 @@ results = st.builds(
     weights=st.none() | st.just(((0.5, 0.5),) * 13),
 )
 CONTROLLER = uniform([2, 3], 13)
+SAID: dict[str, Any] = {
+    "aggregation": "sum",
+    "attention": "none",
+    "relations": "own",
+    "update": "gate",
+    "depth": 2,
+}
 SHARED = Proposal(number=0, supernet=SupernetRound(n_epochs=1, controller=CONTROLLER))
 
 
@@ -85,9 +102,9 @@ def test_a_result_comes_back_from_json_the_same(result: TrialResult) -> None:
     assert TrialResult.from_plain(through_json(result.as_plain())) == result
 
 
-@given(architectures, results, numbers, changes | st.just({}))
+@given(architectures, results, numbers, changes | st.just({}) | choices)
 def test_a_trial_comes_back_from_json_the_same(
-    architecture: Architecture, result: TrialResult, number: int, settings: dict[str, float]
+    architecture: Architecture, result: TrialResult, number: int, settings: Changes
 ) -> None:
     trial = Trial(architecture=architecture, result=result, number=number, settings=settings)
 
@@ -124,6 +141,16 @@ def test_proposals_and_results_of_version_0_1_are_understood() -> None:
         {"number": 0.5, "kind": "trial", "code": code_text(TRANS_E)},
         {"number": 0, "kind": "trial", "code": "[0]"},
         {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": {"dropout": "x"}},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": {"depth": 2}},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": SAID | {"depth": 9}},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": SAID | {"update": 1}},
+        {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "changes": SAID | {"dim": "8"}},
+        {
+            "number": 0,
+            "kind": "trial",
+            "code": code_text(TRANS_E),
+            "changes": SAID | {"update": []},
+        },
         {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "epochs": -1},
         {"number": 0, "kind": "trial", "code": code_text(TRANS_E), "seed": "x"},
         {"number": 0, "kind": "another", "code": code_text(TRANS_E)},
@@ -177,6 +204,26 @@ def test_trials_are_told_apart_by_network_settings_and_seed() -> None:
 
     assert proposal.key == same.key == Trial.of(same, TrialResult()).key
     assert len({other.key for other in [proposal, *others]}) == 5
+
+
+def test_propagations_are_told_apart_by_what_matters_in_them() -> None:
+    cell = from_text("O_r = σ(0 ⊙ r); v = h + O_r").cell
+    proposal = Proposal(number=0, architecture=cell, changes=SAID | {"dim": 8})
+
+    def with_changes(changes: dict[str, Any]) -> Proposal:
+        return replace(proposal, changes={**proposal.changes, **changes})
+
+    assert proposal.key == with_changes({"relations": "query"}).key  # nobody reads them
+    assert proposal.key != replace(proposal, changes={"dim": 8}).key
+    others: list[dict[str, Any]] = [
+        {"depth": 3},
+        {"update": "residual"},
+        {"aggregation": "max"},
+        {"dim": 4},
+    ]
+    assert len({proposal.key, *(with_changes(changes).key for changes in others)}) == 5
+    assert proposal.formula == Trial.of(proposal, TrialResult()).formula
+    assert "aggregation = sum; update = gate; depth = 2" in proposal.formula
 
 
 def test_a_repetition_is_the_same_trial_with_another_seed_and_to_its_end() -> None:

@@ -1,8 +1,9 @@
 """Which trials were tried, how far they are, and which is the best."""
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.searching.trial import Stop, Trial, TrialKey, TrialResult
+from interstellar.searching.trial import Stop, Trial, TrialResult
 from interstellar.searching.trials import Trials, known_trials
+from interstellar.searching.tried_network import TrialKey
 from tests.searching.fake_workbench import ALSO_TRANS_E, COMPL_EX, P_TRANS_E, TRANS_E
 
 

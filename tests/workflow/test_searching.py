@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 import torch
 
 import interstellar as ist
-from interstellar.architecture.literature import KNOWN, name_of
+from interstellar.architecture.literature import KNOWN, PROPAGATIONS, PTRANSE_ADD, name_of
+from interstellar.architecture.propagation import from_text
 from interstellar.architecture.search_space import Subspace
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
@@ -18,10 +20,11 @@ from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.search_journal import read_known
 from interstellar.searching.search_run import Workers
 from interstellar.searching.time_plan import Speed
+from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import replace_settings, with_changes
-from interstellar.workflow.searching import choose_workers
+from interstellar.workflow.searching import choose_workers, with_known
 from tests.tiny_graphs import ring
 
 CPU = torch.device("cpu")
@@ -148,11 +151,35 @@ def test_a_search_begins_with_what_everybody_has_and_says_its_gain_over_that() -
     tried = sorted(found.trials, key=lambda trial: trial.number)
     assert tried[0].architecture == KNOWN[0]
     assert all(name_of(trial.architecture) for trial in tried)
+    begun = experiment_of(found.path)
+    assert begun.plan is not None
+    assert begun.plan.known == list(KNOWN)
     baselines = found.result["baselines"]
     assert baselines[0]["score"] == max(trial.score or 0.0 for trial in tried)
     assert found.gain is not None
     assert found.gain.points == 0  # the best is one of them
     assert found.result["gain"] == found.gain.describe()
+
+
+def test_known_models_follow_what_is_given_unless_a_search_is_from_scratch() -> None:
+    plan = ist.SearchPlan(try_first=("PTransE-add",))
+
+    known = with_known(plan, LINK_PREDICTION).known
+
+    assert known[0] == PTRANSE_ADD
+    assert set(known) == set(KNOWN)
+    alone = replace(plan, from_scratch=True)
+    assert with_known(alone, LINK_PREDICTION) == alone
+
+
+@pytest.mark.parametrize("subspace", Subspace)
+def test_only_known_models_of_the_space_are_tried(subspace: Subspace) -> None:
+    plan = with_known(ist.SearchPlan(subspace=subspace), LINK_PREDICTION)
+
+    assert plan.known == [architecture for architecture in KNOWN if architecture in plan.space]
+    propagated = with_known(ist.SearchPlan(subspace=subspace), PROPAGATION)
+    cells = [from_text(line).cell for line in PROPAGATIONS.values()]
+    assert propagated.known == [cell for cell in cells if cell in propagated.space]
 
 
 def test_a_search_from_scratch_has_nothing_to_compare_with() -> None:

@@ -5,12 +5,19 @@ The space holds only the plain (Elman) cell, tanh(W a + W b), so that is what st
 the same models with LSTM or GRU cells, as RSN's authors used, are outside the space.
 """
 
+from dataclasses import replace
 from functools import cache
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form, first_of_each
 from interstellar.architecture.formula import from_formula
 from interstellar.architecture.number_code import from_code
+from interstellar.architecture.propagation import (
+    Propagation,
+    RelationVectors,
+    canonical_propagation,
+    from_text,
+)
 
 LITERATURE = {
     "TransE": from_formula("O_r = s + r; v = O_r"),  # Bordes et al. 2013
@@ -64,6 +71,19 @@ KNOWN = tuple(
 )
 """What a search begins with: first those that are among the best on some graph."""
 
+_PNA = "v = O_r; aggregation = pna; attention = none; update = residual"
+PROPAGATIONS = {
+    # Zhu et al. 2021, with the messages of DistMult, TransE and RotatE.
+    "NBFNet": f"O_r = h ⊙ r; {_PNA}",
+    # Zhang and Yao 2022, the gate in place of its GRU; AdaProp (Zhang et al. 2023) prunes it.
+    "RED-GNN": "O_r = h + r; v = O_r; aggregation = sum; attention = query; update = gate",
+    "NBFNet-TransE": f"O_r = h + r; {_PNA}",
+    "NBFNet-RotatE": f"O_r = h ⊗ r; {_PNA}",  # our r is not of length 1
+    "NBFNet-sum": f"O_r = h ⊙ r; {_PNA.replace('pna', 'sum')}",
+}
+"""Designed by people, with all their choices but the depth and where relation vectors come from:
+their authors set these anew for each graph. A search of propagations begins with them."""
+
 
 def published_on(data: str) -> Architecture:
     """Return what the paper's search found on a set."""
@@ -76,14 +96,27 @@ def find_by_name(name: str) -> Architecture | None:
     return next((NAMED[known] for known in NAMED if known.casefold() == wanted), None)
 
 
-def name_of(architecture: Architecture) -> str | None:
+def name_of(network: Architecture | Propagation) -> str | None:
     """Return the name under which the same network was published, or None.
 
     The first in the order of `NAMED` counts: people's names come before the search's.
     """
-    return _name_by_canonical_form().get(canonical_form(architecture))
+    if isinstance(network, Architecture):
+        return _name_by_canonical_form().get(canonical_form(network))
+    return _name_by_propagation().get(_named_choices(network))
 
 
 @cache
 def _name_by_canonical_form() -> dict[Architecture, str]:
     return {canonical_form(NAMED[name]): name for name in reversed(NAMED)}
+
+
+@cache
+def _name_by_propagation() -> dict[Propagation, str]:
+    return {_named_choices(from_text(line)): name for name, line in PROPAGATIONS.items()}
+
+
+def _named_choices(propagation: Propagation) -> Propagation:
+    """Return the same of whatever depth and relation vectors."""
+    alike = replace(propagation, depth=1, relations=RelationVectors.OWN)
+    return canonical_propagation(alike)

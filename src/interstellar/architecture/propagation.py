@@ -79,6 +79,7 @@ CHOICES: Mapping[str, type[StrEnum]] = {
     "relations": RelationVectors,
     "update": Update,
 }
+CLAUSES = (*CHOICES, "depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def to_text(propagation: Propagation) -> str:
     defaults = {field.name: field.default for field in fields(Propagation)}
     clauses = [
         f"{name} = {getattr(propagation, name)}"
-        for name in (*CHOICES, "depth")
+        for name in CLAUSES
         if getattr(propagation, name) != defaults[name]
     ]
     return "; ".join([to_formula(propagation.cell), *clauses])
@@ -177,11 +178,17 @@ def to_text(propagation: Propagation) -> str:
 
 def from_text(text: str) -> Propagation:
     """Return the propagation that a line says; choices without a clause take the default."""
+    formula, chosen = split_choices(text)
+    return Propagation(cell=from_formula(formula), **chosen)
+
+
+def split_choices(text: str) -> tuple[str, dict[str, Any]]:
+    """Return what a line says of the cell, and the choices that it has clauses for."""
     said: dict[str, str] = {}
     others: list[str] = []
     for clause in text.replace("\n", ";").split(";"):
         name, _, value = (part.strip() for part in clause.partition("="))
-        if name not in (*CHOICES, "depth"):
+        if name not in CLAUSES:
             others.append(clause)
             continue
         if name in said:
@@ -189,10 +196,11 @@ def from_text(text: str) -> Propagation:
                 f"{name} is said twice in {text!r}, but it has one value. Remove one of the two."
             )
         said[name] = value
+    if not said:
+        return text, {}
     depth = {"depth": _read_depth(said.pop("depth"))} if "depth" in said else {}
     kinds = {name: CHOICES[name] for name in said}
-    cell = from_formula(";".join(others))
-    return Propagation(cell=cell, **read_choices(kinds, said, "propagation"), **depth)
+    return ";".join(others), read_choices(kinds, said, "propagation") | depth
 
 
 def _read_depth(text: str) -> Any:

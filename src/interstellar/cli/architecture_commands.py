@@ -45,7 +45,6 @@ def show(
     `interstellar show "O_r = tanh(h + W4 r); v = s ⊗ W6 O_r"`, `interstellar show found`, where
     `found` is the folder of a search or a training.
     """
-    from interstellar.architecture.canonical_form import canonical_form
     from interstellar.architecture.drawing import draw_svg
     from interstellar.architecture.literature import name_of
     from interstellar.architecture.notation import (
@@ -53,20 +52,20 @@ def show(
         formulas,
         read_architecture,
         to_code,
-        to_formula,
         to_json,
     )
     from interstellar.records.safe_files import refuse_taken, replacing_file
-    from interstellar.searching.search_journal import read_written
+    from interstellar.searching.search_journal import read_network, read_written
+    from interstellar.searching.tried_network import cell_of, formula_of
 
-    point = read_architecture(read_written(architecture))
-    canonical = canonical_form(point)
+    point, network = read_architecture(read_written(architecture)), read_network(architecture)
+    canonical, name, formula = cell_of(network), name_of(network), formula_of(network)
     if svg is not None:
         refuse_taken(svg, (architecture,))
         with replacing_file(svg) as file:
             file.write(draw_svg(point).encode())
         report(f"drawn into {svg}")
-    lines, name, formula = formulas(point), name_of(point), to_formula(canonical)
+    lines = formulas(point) if network == canonical else formula.split("; ")
     if as_json:
         codes = {"code": to_code(point), "canonical": to_code(canonical)}
         notations = {"name": name, "formula": formula, "formulas": lines, "json": to_json(point)}

@@ -59,11 +59,16 @@ TUNING_PLAN = Flags(
 )
 BUDGET = Flags(Budget, "When to end", is_optional=True)
 AFTERWARDS = Flags(Retraining, "What follows")
+_SETTINGS = ("dim", "epochs", "path_length", "metric", "precision")
 TRIAL_SETTINGS = Flags(
     SettingsChanges,
     "Settings of each trial",
-    only=("dim", "epochs", "path_length", "metric", "precision"),
+    only=(
+        *("model", *_SETTINGS),
+        *("depth", "aggregation", "attention", "relations", "update", "left_out"),
+    ),
 )
+TUNING_SETTINGS = Flags(SettingsChanges, "Settings of each trial", only=_SETTINGS)
 
 
 @with_flags(
@@ -101,6 +106,7 @@ def search(
     Examples: `interstellar search --trials 40 --out found`,
     `interstellar search my.tsv --time 20m --then-train --out found`,
     `interstellar search DBP-WD --time 8m --device cuda --then-train --out found`,
+    `interstellar search my.tsv --model propagation --time 10m --then-train --out found`,
     `interstellar search WN18RR --as-published --then-train --device cuda --out found`.
     Stopped or killed, `interstellar search --resume --out found` goes on.
     """
@@ -125,7 +131,7 @@ def search(
     show_found(found, as_json=as_json)
 
 
-@with_flags(plan=TUNING_PLAN, budget=BUDGET, changes=TRIAL_SETTINGS, reading=READING)
+@with_flags(plan=TUNING_PLAN, budget=BUDGET, changes=TUNING_SETTINGS, reading=READING)
 def tune(
     data: Data,
     out: Out,
@@ -198,8 +204,8 @@ def show_winner(found: "SearchResult") -> None:
         scores = [run.score or 0.0 for run in finalists[0].runs.values()]
         score = f"{sum(scores) / len(scores):.3f} (mean of {len(scores)} seeds)"
     shown = {"winner": best.formula, "code": str(best.code), "score": score}
-    if best.settings:
-        shown["settings"] = describe_changes(best.settings)
+    if settings := describe_changes(best.settings):
+        shown["settings"] = settings
     gain = found.gain
     if gain is not None:
         shown["gain"] = describe_gain(gain)

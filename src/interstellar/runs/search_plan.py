@@ -5,15 +5,17 @@ The text beside each option is its help on the command line and in the reference
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
 from typing import Annotated, Any
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import first_of_each
-from interstellar.architecture.literature import KNOWN, LITERATURE
+from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.literature import LITERATURE
 from interstellar.architecture.notation import code_text, from_code_text, read_architecture
+from interstellar.architecture.propagation import CLAUSES, split_choices
 from interstellar.architecture.search_space import SearchSpace, Subspace, read_subspace
 from interstellar.errors import SettingsError
 from interstellar.words import choose
@@ -21,8 +23,8 @@ from interstellar.words import choose
 LITERATURE_WORD = "literature"
 TUNED = ("learning_rate", "weight_decay", "n3", "lr_decay", "dropout", "batch_size")
 """The settings that a tuning chooses, unless it is to keep them."""
-SEARCHED = (*TUNED, "dim", "label_smoothing", "path_length")
-"""Those that may be searched with the architecture."""
+SEARCHED = (*TUNED, "dim", "label_smoothing", "path_length", *CLAUSES)
+"""Those that may be searched with the architecture; the last are a propagation's."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -68,7 +70,7 @@ MEANT_FOR: dict[str, tuple[StrategyName, ...]] = {
     "shared_score": (StrategyName.HYBRID, StrategyName.ONE_SHOT),
     "macro": (StrategyName.RANDOM,),
     "with_dim": (StrategyName.TUNE,),
-    "keep": (StrategyName.TUNE, StrategyName.SURROGATE),
+    "keep": (StrategyName.TUNE, StrategyName.SURROGATE, StrategyName.RANDOM),
 }
 """Options that only some strategies have."""
 _DEFAULTS: dict[str, object] = {
@@ -134,7 +136,7 @@ class SearchPlan:
             self._set(name, None if value is None else int(value))  # it may be NumPy's
         if self.macro is not None:
             self._set("macro", code_text(read_architecture(self.macro)))
-        self._set("try_first", tuple(map(code_text, self._list_known())))
+        self._set("try_first", tuple(self._list_known()))
         self._set("keep", tuple(self.keep))
         self._refuse_bad_keep()
         for name, value in _DEFAULTS.items():
@@ -148,7 +150,16 @@ class SearchPlan:
     @property
     def known(self) -> list[Architecture]:
         """The architectures that are tried first."""
-        return [from_code_text(code) for code in self.try_first]
+        return [from_code_text(split_choices(text)[0]) for text in self.try_first]
+
+    @property
+    def known_choices(self) -> list[dict[str, Any]]:
+        """Of each of them, the choices of a propagation with which it is tried."""
+        return [split_choices(text)[1] for text in self.try_first]
+
+    def in_space(self, texts: Iterable[str]) -> list[str]:
+        """Return the architectures, written as `try_first` has them, that lie in the space."""
+        return [text for text in texts if read_architecture(split_choices(text)[0]) in self.space]
 
     @property
     def idle(self) -> frozenset[str]:
@@ -186,26 +197,30 @@ class SearchPlan:
                 f"strategy is {self.strategy}. Leave it out."
             )
 
-    def _list_known(self) -> list[Architecture]:
-        """Return the architectures to be tried first, each once; all lie in the space."""
+    def _list_known(self) -> list[str]:
+        """Return what is to be tried first, as codes, each once; all lie in the space."""
         if self.try_first and self.strategy is StrategyName.TUNE:
             raise SettingsError(
                 "`try_first` was given, but a tuning has one architecture. Leave it out."
             )
-        known: list[Architecture] = []
+        known: list[tuple[Architecture, dict[str, Any]]] = []
         for text in self.try_first:
+            cell, chosen = split_choices(text)
             is_literature = text.strip().casefold() == LITERATURE_WORD
-            meant = LITERATURE.values() if is_literature else [read_architecture(text)]
-            found = [architecture for architecture in meant if architecture in self.space]
+            meant = LITERATURE.values() if is_literature else [read_architecture(cell)]
+            found = [(architecture, chosen) for architecture in meant if architecture in self.space]
             if not found:
                 raise SettingsError(
                     f"{text} is to be tried first, but it is not in {self.space}. "
                     "Leave `try_first` or the subspace out."
                 )
             known += found
-        if not self.from_scratch and self.strategy is not StrategyName.TUNE:
-            known += [architecture for architecture in KNOWN if architecture in self.space]
-        return first_of_each(known)
+        first: dict[object, str] = {}
+        for architecture, chosen in known:
+            clauses = [f"{name} = {value}" for name, value in chosen.items()]
+            form = canonical_form(architecture), frozenset(clauses)
+            first.setdefault(form, "; ".join([code_text(architecture), *clauses]))
+        return list(first.values())
 
     def _refuse_bad_keep(self) -> None:
         """Raise where a tuning is to keep what it would not change, or everything."""

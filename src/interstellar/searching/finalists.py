@@ -8,11 +8,12 @@ networks of several seeds can be joined.
 
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
 from interstellar.architecture.literature import name_of
+from interstellar.architecture.propagation import CLAUSES
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.settings_space import PATH_LENGTH
 from interstellar.searching.trial import Trial
@@ -72,9 +73,10 @@ def highest_rung(rungs: Rungs, trial: Trial, seconds_left: float | None) -> int:
 def list_baselines(trials: Trials) -> list[Trial]:
     """Return the trials of models with a name under the graph's own settings, the best first.
 
-    Those that differ only on longer paths were tried on these.
+    Those that differ only on longer paths were tried on these. A propagation with a name has that
+    at every depth.
     """
-    own = [trial for trial in trials.ranked if set(trial.settings) <= {PATH_LENGTH}]
+    own = [trial for trial in trials.ranked if set(trial.settings) <= {PATH_LENGTH, *CLAUSES}]
     return [trial for trial in own if name_of(trial.network) is not None]
 
 
@@ -83,7 +85,7 @@ def list_finalists(trials: Trials) -> list[Finalist]:
     runs: dict[int, dict[int | None, Trial]] = {}
     rung = common_epochs(repeat for repeat in trials.repeats if repeat.result.is_comparable)
     for repeat in trials.repeats:
-        original = trials.find((repeat.network, frozenset(repeat.settings.items()), None))
+        original = trials.find(replace(repeat, seed=None).key)
         if original is not None and all(
             t.result.is_comparable_at(rung) for t in (original, repeat)
         ):

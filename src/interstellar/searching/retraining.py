@@ -9,8 +9,7 @@ from pathlib import Path
 
 import torch
 
-from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import code_text, read_architecture, to_formula
+from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import DataError, SettingsError
 from interstellar.model.joined_network import join
@@ -25,6 +24,7 @@ from interstellar.searching.judge import TRIALS, checkpoint_file, without_trial
 from interstellar.searching.search_journal import trials_of, winner_of
 from interstellar.searching.search_run import Workers
 from interstellar.searching.trial import Trial
+from interstellar.searching.tried_network import formula_of, network_of, own_choices
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import build_network, task_for
 from interstellar.training.checkpoints import Checkpoint, load_checkpoint
@@ -131,7 +131,10 @@ def refuse_earlier_winner(folder: Path, now: Experiment) -> None:
     architectures = [read_architecture(e.architecture) for e in (before, now)]
     if architectures[0] == architectures[1] and before.settings == now.settings:
         return
-    formulas = [to_formula(canonical_form(architecture)) for architecture in architectures]
+    formulas = [
+        formula_of(network_of(architecture, own_choices(e.settings)))
+        for architecture, e in zip(architectures, (before, now), strict=True)
+    ]
     raise SettingsError(
         f"{folder} is of {formulas[0]}, which was the best when it was begun, and now that is "
         f"{formulas[1]}, or its settings have changed. Move that folder away, and resume."

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.notation import read_architecture
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
@@ -34,6 +35,7 @@ from interstellar.searching.trial import (
     read_result,
 )
 from interstellar.searching.trials import Trials
+from interstellar.searching.tried_network import TriedNetwork, network_of, own_choices
 
 Event: TypeAlias = Mapping[str, Any]
 
@@ -66,6 +68,17 @@ def read_written(text: str) -> str:
     run = RunFolder.open(Path(text))
     experiment = read_experiment(run.experiment_file)
     return experiment.architecture if experiment.plan is None else str(winner_of(run).code)
+
+
+def read_network(text: str) -> TriedNetwork:
+    """Return the canonical form of an architecture as it is written, or of what a run is of."""
+    if (written := read_written(text)) == text:
+        return canonical_form(read_architecture(text))
+    run = RunFolder.open(Path(text))
+    experiment = read_experiment(run.experiment_file)
+    if experiment.plan is not None:
+        return winner_of(run).network
+    return network_of(read_architecture(written), own_choices(experiment.settings))
 
 
 def tuned_architecture(experiment: Experiment) -> Architecture | None:

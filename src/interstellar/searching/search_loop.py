@@ -21,8 +21,9 @@ from interstellar.searching.kept_checkpoints import remove_needless
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import Event, Moment, chosen_finalists, read_moments
 from interstellar.searching.strategy import SearchStrategy
-from interstellar.searching.trial import Proposal, Stop, Trial, TrialKey, TrialResult
+from interstellar.searching.trial import Proposal, Stop, Trial, TrialResult
 from interstellar.searching.trials import Trials
+from interstellar.searching.tried_network import TrialKey
 
 WHOLE_SHARE = 0.97
 """Of the time: the rest is for handing the winner over."""

@@ -9,14 +9,14 @@ from typing import Any, assert_never
 import torch
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form, first_of_each, one_step_form
+from interstellar.architecture.canonical_form import first_of_each, one_step_form
 from interstellar.architecture.notation import (
     code_text,
     from_code_text,
     read_architecture,
     to_code,
-    to_formula,
 )
+from interstellar.architecture.propagation import CLAUSES
 from interstellar.data.graph import AnyGraph
 from interstellar.engine.engine import Engine, Plain, ThisProcess
 from interstellar.engine.local_processes import LocalProcesses
@@ -52,13 +52,26 @@ from interstellar.searching.reinforce import ReinforceSearch
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import read_known, trials_of, tuned_architecture
 from interstellar.searching.search_loop import OnChange, SearchLoop
-from interstellar.searching.settings_space import PATH_LENGTH, PATH_LENGTHS, searched_settings
+from interstellar.searching.settings_space import (
+    PATH_LENGTH,
+    PATH_LENGTHS,
+    SettingChoice,
+    searched_settings,
+)
 from interstellar.searching.strategy import FirstRung, KnownFirst, OneOfEach, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
 from interstellar.searching.surrogate import SurrogateSearch
 from interstellar.searching.time_plan import SEARCH_SHARE
-from interstellar.searching.trial import Changes, Trial, TrialKey
+from interstellar.searching.trial import Proposal, Trial
 from interstellar.searching.trials import Trials, known_trials
+from interstellar.searching.tried_network import (
+    Changes,
+    TrialKey,
+    TriedNetwork,
+    cell_of,
+    own_choices,
+)
+from interstellar.training.settings import TrainingSettings, replace_settings
 
 N_ELSEWHERE = 3
 """Networks of a search on another graph that are tried first."""
@@ -151,26 +164,36 @@ def build_strategy(experiment: Experiment) -> SearchStrategy:
     strategy, known = _build_named(experiment, experiment.plan), experiment.plan.known
     if experiment.plan.strategy is not StrategyName.SURROGATE:
         strategy = FirstRung(strategy)
-    changes: dict[Architecture, Changes] = {}
-    if experiment.settings.walk.length == 1:
+    changes = list_changes(experiment.plan, experiment.settings)
+    if experiment.settings.walk.length == 1 and experiment.settings.propagation is None:
         differing = first_of_each(known, one_step_form)
         strategy = OneOfEach(differing, strategy)
-        changes = {a: {PATH_LENGTH: max(PATH_LENGTHS)} for a in known if a not in differing}
+        changes = [{} if a in differing else {PATH_LENGTH: max(PATH_LENGTHS)} for a in known]
     return KnownFirst(known, strategy, changes) if known else strategy
+
+
+def list_changes(plan: SearchPlan, settings: TrainingSettings) -> list[Changes]:
+    """Return the settings with which each known network is tried: its choices, or the search's."""
+    free_of_each = (
+        {name: value for name, value in chosen.items() if name not in plan.keep}
+        for chosen in plan.known_choices
+    )
+    return [own_choices(replace_settings(settings, free)) for free in free_of_each]
 
 
 def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
     space, seed = plan.space, experiment.seed
     match plan.strategy:
         case StrategyName.SURROGATE:
-            searched = searched_settings(experiment.settings, kept=plan.keep)
-            return SurrogateSearch(space, seed, settings=() if plan.architecture_only else searched)
+            return SurrogateSearch(space, seed, settings=choose_searched(experiment, plan))
         case StrategyName.HYBRID:
             k_1, k_2 = plan.macro_updates or 1, plan.micro_epochs or 0
             return HybridSearch(space, seed, n_macro_updates=k_1, n_micro_epochs=k_2)
         case StrategyName.RANDOM:
             macro = None if plan.macro is None else from_code_text(plan.macro).macro
-            return RandomSearch(space, seed, macro=macro)
+            is_walking = experiment.settings.propagation is None
+            searched = () if is_walking else choose_searched(experiment, plan)
+            return RandomSearch(space, seed, macro=macro, settings=searched)
         case StrategyName.REINFORCE:
             return ReinforceSearch(space, seed)
         case StrategyName.BAYES:
@@ -184,6 +207,12 @@ def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
             return Tuning(tuned, settings, seed, with_dim=plan.with_dim, kept=plan.keep)
         case _:
             assert_never(plan.strategy)
+
+
+def choose_searched(experiment: Experiment, plan: SearchPlan) -> tuple[SettingChoice, ...]:
+    """Return the settings that are searched; those that choose a network count as architecture."""
+    found = searched_settings(experiment.settings, kept=plan.keep)
+    return tuple(c for c in found if not plan.architecture_only or c.name in CLAUSES)
 
 
 def note_known(opened: OpenRun, reused: Mapping[TrialKey, Trial]) -> dict[TrialKey, Trial]:
@@ -232,7 +261,10 @@ def is_of_same(path: Path, experiment: Experiment, graph: AnyGraph) -> bool:
 
 
 def winners_elsewhere(path: Path, experiment: Experiment) -> list[str]:
-    """Return the codes of the best networks of a search of the same task on another graph."""
+    """Return the best networks of a search of the same task on another graph, to be tried first.
+
+    Of a propagation also its choices, where propagations are searched.
+    """
     run = RunFolder.open(path)
     theirs, ours = read_experiment(run.experiment_file).settings, experiment.settings
     if (theirs.walk.cross_bias is None) is not (ours.walk.cross_bias is None):
@@ -241,7 +273,18 @@ def winners_elsewhere(path: Path, experiment: Experiment) -> list[str]:
             "learn an alignment. Leave it out of `reuse`."
         )
     networks = dict.fromkeys(trial.network for trial in trials_of(run).ranked)
-    return [code_text(network) for network in list(networks)[:N_ELSEWHERE]]
+    return [
+        line_to_try(network, with_choices=ours.propagation is not None)
+        for network in list(networks)[:N_ELSEWHERE]
+    ]
+
+
+def line_to_try(network: TriedNetwork, *, with_choices: bool) -> str:
+    """Return a network as `try_first` has it."""
+    if isinstance(network, Architecture) or not with_choices:
+        return code_text(cell_of(network))
+    clauses = (f"{name} = {getattr(network, name)}" for name in CLAUSES)
+    return "; ".join([code_text(network.cell), *clauses])
 
 
 def finish(
@@ -263,7 +306,7 @@ def finish(
         "gain": None if gain is None else gain.describe(),
         "baselines": [trial.describe() for trial in list_baselines(trials)],
         "finalists": [finalist.describe() for finalist in list_finalists(trials)],
-        "answer": None if answer is None else describe_answer(answer, trials),
+        "answer": None if answer is None else describe_answer(answer, trials, experiment.settings),
         "trials": len(results),
         "distinct_trained": len({trial.network for trial in trials.trained}),
         "reused": len(trials.ended) - len(results),
@@ -277,12 +320,15 @@ def finish(
     return opened.finish(result, trials=result["trials"], best=winner.number)
 
 
-def describe_answer(answer: Architecture, trials: Trials) -> dict[str, Any]:
+def describe_answer(
+    answer: Architecture, trials: Trials, settings: TrainingSettings
+) -> dict[str, Any]:
     """Return what the strategy believes to be the best, with its score where it was tried."""
-    tried = trials.find((canonical_form(answer), frozenset(), None))
+    believed = Proposal(number=0, architecture=answer, changes=own_choices(settings))
+    network, tried = believed.key[0], trials.find(believed.key)
     return {
         "code": list(to_code(answer)),
-        "canonical": list(to_code(canonical_form(answer))),
-        "formula": to_formula(canonical_form(answer)),
+        "canonical": list(to_code(cell_of(network))),
+        "formula": believed.formula,
         "score": None if tried is None else tried.score,
     }

@@ -4,14 +4,15 @@ A strategy is a function of its seed and of what it was told, in that order: a s
 killed asks and tells it again from the journal, and it is where it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, final, runtime_checkable
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import one_step_form
 from interstellar.searching.settings_space import PATH_LENGTH
-from interstellar.searching.trial import Changes, Proposal, TrialResult
+from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.searching.tried_network import Changes
 
 
 class SearchStrategy(Protocol):
@@ -106,13 +107,13 @@ class KnownFirst:
         self,
         known: Sequence[Architecture],
         strategy: SearchStrategy,
-        changes: Mapping[Architecture, Changes] | None = None,
+        changes: Sequence[Changes] | None = None,
     ) -> None:
-        """Know architectures, some of which are tried with other settings than the search's."""
-        by_architecture = changes or {}
+        """Know architectures, with the settings of each that are not the search's."""
+        of_each = zip(known, changes or [{} for _ in known], strict=True)
         self._known = [
-            Proposal(number=number, architecture=a, changes=by_architecture.get(a, {}))
-            for number, a in enumerate(known)
+            Proposal(number=number, architecture=architecture, changes=changed)
+            for number, (architecture, changed) in enumerate(of_each)
         ]
         self._strategy = strategy
         self._n_asked = 0

@@ -7,7 +7,7 @@ asked for together differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import isnan
 from statistics import median
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from interstellar.architecture.architecture import Architecture, Source
-from interstellar.architecture.canonical_form import PRODUCTS, canonical_form
+from interstellar.architecture.canonical_form import PRODUCTS
+from interstellar.architecture.propagation import CLAUSES
 from interstellar.architecture.search_space import N_CHOICES, Point, SearchSpace
 from interstellar.randomness import spawn
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.ridge import Codes, Floats, Posterior, fit_ridge
 from interstellar.searching.settings_space import SettingChoice, changes_at, locate_changes
 from interstellar.searching.trial import Proposal, TrialResult
+from interstellar.searching.tried_network import TriedNetwork, cell_of, network_of
 
 N_STARTUP_TRIALS = 8
 """Scores that must be known to predict others; until then networks are drawn."""
@@ -88,7 +90,8 @@ class SurrogateSearch:
         self._sizes = [len(choice.options) for choice in space.choices()]
         self._sizes += [len(choice.options) for choice in settings]
         self._own: Point = (0,) * len(settings)  # the graph's own settings
-        self._random = RandomSearch(space, seed)
+        own = [replace(choice, options=choice.options[:1]) for choice in settings]
+        self._random = RandomSearch(space, seed, settings=own)
         self._tried_by_code: dict[Point, _Tried] = {}
         self._asked: list[_Tried] = []
         self._belief: _Belief | None = None
@@ -118,10 +121,12 @@ class SurrogateSearch:
 
     def _enter(self, architecture: Architecture, point: Point) -> _Tried:
         """Return the entry of an architecture with settings, a new one unless it was there."""
-        network = canonical_form(architecture)
-        shown = network if network in self._space else architecture
+        network = network_of(architecture, changes_at(self._settings, point))
+        cell = cell_of(network)
+        shown = cell if cell in self._space else architecture
         place = (*self._space.locate(shown), *point) if shown in self._space else None
-        return self._tried_by_code.setdefault((*encode(network), *point), _Tried(place=place))
+        code = self._encode(network, point)
+        return self._tried_by_code.setdefault(code, _Tried(place=place))
 
     def _note(self, tried: _Tried, result: TrialResult) -> None:
         tried.is_told = True
@@ -183,8 +188,19 @@ class SurrogateSearch:
         return {code: place for code, place in found.items() if code not in self._tried_by_code}
 
     def _code_at(self, place: Point) -> Point:
-        network = canonical_form(self._space.at(place[:N_CHOICES]))
-        return (*encode(network), *place[N_CHOICES:])
+        architecture, point = self._space.at(place[:N_CHOICES]), place[N_CHOICES:]
+        return self._encode(network_of(architecture, changes_at(self._settings, point)), point)
+
+    def _encode(self, network: TriedNetwork, point: Point) -> Point:
+        """Return the options that a network and its settings take, −1 where it does not matter."""
+        if isinstance(network, Architecture):
+            return (*encode(network), *point)
+        options = list(point)
+        for i, choice in enumerate(self._settings):
+            if choice.name in CLAUSES:  # what is none of the options has lost its meaning
+                value = getattr(network, choice.name)
+                options[i] = choice.options.index(value) if value in choice.options else -1
+        return (*encode(network.cell), *options)
 
 
 def encode(network: Architecture) -> Point:

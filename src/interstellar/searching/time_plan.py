@@ -3,7 +3,8 @@
 Three tenths of the time are for the finalists, which are repeated with other seeds; the rest is for
 trials, of which about thirty should find room even with one worker: as few are trained to their
 end, a training may take a fifth of the time. Where the usual one takes longer, it has fewer epochs,
-and where these would be too few, the networks are smaller.
+and where these would be too few, the networks are smaller. Before that, a propagation's epochs are
+of fewer queries: it learns much from the first thousands.
 """
 
 import math
@@ -14,7 +15,7 @@ from datetime import datetime, timedelta
 import torch
 from torch import Tensor
 
-from interstellar.architecture.literature import COMPLEX, RSN
+from interstellar.architecture.literature import COMPLEX, PTRANSE_MUL, RSN
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
 from interstellar.model.network import Network
@@ -33,9 +34,13 @@ FEWEST_TRAININGS = 4
 """There must be time for so many epochs."""
 ENOUGH_EPOCHS = 27
 """With fewer, networks are made smaller first, as far as this dimension."""
-LEAST_DIM = 64
+LEAST_DIM, LEAST_STATE = 64, 16
+"""Of networks on walks, and of propagations."""
 HALVED_SHARE = 0.7
 """With half the dimension an epoch must take at most so much: on a card it may take as long."""
+PROPAGATION_EPOCHS, LEAST_STEPS = 9, 32
+"""A propagation is compared after its first, third and ninth epoch, of at least so many steps:
+fewer teach it next to nothing."""
 FEW_EPOCHS = 4
 """Where there is no time even for these, whatever saves some is welcome."""
 MOST_VALIDATED = 300
@@ -51,6 +56,8 @@ class Speed:
 
     epoch_seconds: float
     valid_seconds: float
+    n_steps: int = 1
+    """Of an epoch."""
 
     def per_epoch(self, settings: TrainingSettings) -> float:
         """Return the seconds of an epoch with its share of the validations."""
@@ -68,7 +75,8 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
         return {settings.metric: 0.0} | task.measure(network, Split.VALID).as_dict()
 
     reports = []
-    for architecture in (COMPLEX, RSN):
+    simple = COMPLEX if settings.propagation is None else PTRANSE_MUL
+    for architecture in (simple, RSN):
         network = network_for(task, architecture, settings)
         training = Training(network, paths, short, seed=0, measure=measure)
         report = training.run_epoch(SilentObserver())
@@ -76,11 +84,15 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
             report = training.run_epoch(SilentObserver())
         reports.append(report)
     n_paths = WalkGraph.of(graph).n_triplets * settings.walk.paths_per_triplet
+    if settings.propagation is not None:
+        n_paths = min(n_paths, settings.propagation.queries_per_epoch)
     n_steps = math.ceil(n_paths / settings.batch_size)
     step_seconds = sum(report.step_ms for report in reports) / 2000
     valid_seconds = sum(report.valid_seconds for report in reports) / 2
     share = len(graph.valid) / max(1, len(part.valid))
-    return Speed(epoch_seconds=n_steps * step_seconds, valid_seconds=valid_seconds * share)
+    return Speed(
+        epoch_seconds=n_steps * step_seconds, valid_seconds=valid_seconds * share, n_steps=n_steps
+    )
 
 
 def idle_paths(size: NetworkSize, settings: TrainingSettings) -> Tensor:
@@ -101,12 +113,17 @@ def fit_to_time(
 ) -> tuple[TrainingSettings, Speed]:
     """Return the settings with which there is time for a search, and how long they take."""
     enough, speed = min(ENOUGH_EPOCHS, settings.max_epochs), measure(settings)
-    while not keeps_dim and settings.dim >= 2 * LEAST_DIM:
+    least = LEAST_DIM
+    if settings.propagation is not None:
+        wanted = TRAINING_SHARE * seconds / PROPAGATION_EPOCHS
+        settings, speed = shorten_epochs(settings, speed, wanted)
+        enough, least = min(FEW_EPOCHS, enough), LEAST_STATE
+    while not keeps_dim and settings.dim >= 2 * least:
         n_epochs = count_epochs(settings, speed, seconds)
         if n_epochs >= enough:
             break
         n_halvings = math.ceil(math.log2(enough / max(1, n_epochs)))  # as if time went with it
-        dim = max(LEAST_DIM, settings.dim >> n_halvings)
+        dim = max(least, settings.dim >> n_halvings)
         smaller = replace(settings, dim=dim - dim % 2)
         faster = measure(smaller)
         worthwhile = HALVED_SHARE ** math.log2(settings.dim / smaller.dim)
@@ -116,6 +133,22 @@ def fit_to_time(
         settings, speed = smaller, faster
     refuse_too_short(settings, speed, seconds)
     return with_epochs(settings, max(1, count_epochs(settings, speed, seconds))), speed
+
+
+def shorten_epochs(
+    settings: TrainingSettings, speed: Speed, seconds: float
+) -> tuple[TrainingSettings, Speed]:
+    """Return a propagation's settings with epochs that take so long, or as long as a validation."""
+    assert settings.propagation is not None
+    wanted = max(seconds - speed.valid_seconds, speed.valid_seconds)
+    share = wanted / speed.epoch_seconds
+    if share >= 1:
+        return settings, speed
+    n_steps = max(min(LEAST_STEPS, speed.n_steps), int(share * speed.n_steps))
+    fewer = replace(settings.propagation, queries_per_epoch=n_steps * settings.batch_size)
+    epoch_seconds = speed.epoch_seconds * n_steps / speed.n_steps
+    faster = replace(speed, epoch_seconds=epoch_seconds, n_steps=n_steps)
+    return replace(settings, propagation=fewer), faster
 
 
 def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float) -> int:

@@ -13,24 +13,28 @@ from math import inf, isclose, isfinite
 from typing import Any, Self, TypeAlias
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form
 from interstellar.architecture.literature import name_of
-from interstellar.architecture.notation import code_text, from_code_text, to_code, to_formula
+from interstellar.architecture.notation import code_text, from_code_text, to_code
+from interstellar.architecture.propagation import CHOICES
 from interstellar.architecture.search_space import N_CHOICES
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.searching.natural_gradient import ControllerState
 from interstellar.searching.supernet_round import Kind, SupernetRound
+from interstellar.searching.tried_network import (
+    Changes,
+    TrialKey,
+    TriedNetwork,
+    cell_of,
+    formula_of,
+    identify,
+    network_of,
+)
 from interstellar.training.settings import FORMER_NAMES
 
 Plain: TypeAlias = dict[str, Any]
 """Values that JSON can write."""
 Weights: TypeAlias = tuple[tuple[float, ...], ...]
 """Of each choice, the weights of its options."""
-Changes: TypeAlias = Mapping[str, float | int]
-"""Fields of `TrainingSettings` with their values."""
-
-TrialKey: TypeAlias = tuple[Architecture, frozenset[tuple[str, float]], int | None]
-"""Network, settings that differ, and seed."""
 
 ALTERED = (
     KeyError,
@@ -77,15 +81,14 @@ class Proposal:
     def key(self) -> TrialKey:
         """What trials are told apart by: equal ones come to the same result."""
         assert self.architecture is not None, "a supernet is no trial"
-        changes = frozenset(self.changes.items())
-        return canonical_form(self.architecture), changes, self.seed
+        return identify(self.architecture, self.changes, self.seed)
 
     @property
     def formula(self) -> str:
         """What is tried, in one line."""
         if self.architecture is None:
             return "a supernet"
-        return to_formula(canonical_form(self.architecture))
+        return formula_of(network_of(self.architecture, self.changes))
 
     def as_plain(self) -> Plain:
         if self.supernet is not None:
@@ -108,9 +111,7 @@ class Proposal:
         if kind is not Kind.TRIAL:
             return cls(number=number, supernet=SupernetRound.from_plain(plain, kind))
         architecture = from_code_text(plain["code"]) if "code" in plain else tuned
-        _require(architecture is not None)
-        changes = {FORMER_NAMES.get(k, k): value for k, value in plain.get("changes", {}).items()}
-        _require(_are_numbers(list(changes.values())))
+        changes = _read_changes(plain, architecture)
         epochs, seed = plain.get("epochs"), plain.get("seed")
         _require(all(value is None or _is_count(value) for value in (epochs, seed)))
         return cls(
@@ -241,16 +242,16 @@ class Trial:
     @property
     def key(self) -> TrialKey:
         """What trials are told apart by: equal ones come to the same result."""
-        return self.network, frozenset(self.settings.items()), self.seed
+        return identify(self.architecture, self.settings, self.seed)
 
     @property
-    def network(self) -> Architecture:
+    def network(self) -> TriedNetwork:
         """The canonical form: what networks are told apart by."""
-        return canonical_form(self.architecture)
+        return network_of(self.architecture, self.settings)
 
     @property
     def formula(self) -> str:
-        return to_formula(self.network)
+        return formula_of(self.network)
 
     @property
     def code(self) -> list[int]:
@@ -271,8 +272,8 @@ class Trial:
         """Return the trial in every notation a reader may want."""
         found: Plain = {
             "code": self.code,
-            "canonical": list(to_code(self.network)),
-            "name": name_of(self.architecture),
+            "canonical": list(to_code(cell_of(self.network))),
+            "name": name_of(self.network),
             "formula": self.formula,
             "valid": self.result.valid,
             "score": self.score,
@@ -293,9 +294,8 @@ class Trial:
         if "reused" in plain:
             result = replace(result, reused=plain["reused"])
         number, architecture = plain["number"], from_code_text(plain["code"])
-        changes = dict(plain.get("changes", {}))
+        changes = _read_changes(plain, architecture)
         _require(_is_count(number) and _is_text(result.reused))
-        _require(_are_numbers(list(changes.values())))
         return cls(architecture=architecture, result=result, number=number, settings=changes)
 
 
@@ -306,6 +306,14 @@ def read_result(plain: Mapping[str, Any], proposal: Proposal) -> TrialResult:
     if result.controller is not None:
         _require(asked is not None and _shape(result.controller) == _shape(asked))
     return result
+
+
+def _read_changes(plain: Mapping[str, Any], architecture: Architecture | None) -> Changes:
+    """Return the changes of an architecture, which together are a network."""
+    changes = {FORMER_NAMES.get(k, k): value for k, value in plain.get("changes", {}).items()}
+    _require(all(is_number(value) for name, value in changes.items() if name not in CHOICES))
+    _require(architecture is not None and network_of(architecture, changes))
+    return changes
 
 
 def _check_controller(controller: ControllerState) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
-from interstellar.searching.trial import Stop, Trial, TrialKey
+from interstellar.searching.trial import Stop, Trial
+from interstellar.searching.tried_network import TrialKey
 
 
 @final

@@ -222,7 +222,7 @@ def with_changes(
         for name, value in changes.items()
         if value is not None
     }
-    for name, kind in (*_CHOICES, *PROPAGATION_CHOICES):
+    for name, kind in _CHOICES:
         if name in given:
             given[name] = choose(name, given[name], kind)
     if given.get("max_norm") == 0:
@@ -240,6 +240,9 @@ def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> 
                 f"{', '.join(of_propagation)} belongs to a propagation, and the model is walks. "
                 "Choose the model propagation, or leave it out."
             )
+        for name, kind in PROPAGATION_CHOICES:
+            if name in of_propagation:
+                of_propagation[name] = choose(name, of_propagation[name], kind)
         given["propagation"] = replace(settings.propagation, **of_propagation)
     if "path_length" in given:
         given["walk"] = replace(settings.walk, length=given.pop("path_length"))

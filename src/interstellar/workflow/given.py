@@ -89,11 +89,11 @@ def pair_keys(triplets: Triplets, n_entities: int) -> npt.NDArray[np.int64]:
     return keys
 
 
-def trial_settings(graph: AnyGraph, plan: SearchPlan) -> TrainingSettings:
+def trial_settings(graph: AnyGraph, plan: SearchPlan, model: str | None = None) -> TrainingSettings:
     """Return the settings with which a search on a graph trains each architecture."""
-    if plan.as_published:
+    if plan.as_published and model != ModelKind.PROPAGATION:
         return search_settings(Task(task_of(graph)), graph.name)
-    return final_settings(graph)
+    return final_settings(graph, model=model)
 
 
 def published_settings(graph: AnyGraph, architecture: str) -> TrainingSettings:

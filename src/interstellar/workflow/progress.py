@@ -2,12 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
 
+from interstellar.architecture.propagation import CLAUSES
 from interstellar.printable import printable
 from interstellar.training.loop import EpochReport, Observer, SilentObserver, Training
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from interstellar.searching.search_loop import OnChange, SearchLoop
-    from interstellar.searching.trial import Proposal, Trial, TrialKey
+    from interstellar.searching.trial import Proposal, Trial
+    from interstellar.searching.tried_network import Changes, TrialKey
 
 LINE_SECONDS = 1.0
 """Lines of epochs that nobody watches are at least so far apart."""
@@ -237,9 +239,10 @@ def describe_trial(trial: "Trial", metric: str) -> str:
     return f"{number:>4}  " + "  ".join(filter(None, words))
 
 
-def describe_changes(changes: Mapping[str, float]) -> str:
-    """Return settings in one line."""
-    return ", ".join(f"{key} {value:.4g}" for key, value in changes.items())
+def describe_changes(changes: "Changes") -> str:
+    """Return settings in one line, but for those that the formula of a propagation says."""
+    others = {name: value for name, value in changes.items() if name not in CLAUSES}
+    return ", ".join(f"{name} {value:.4g}" for name, value in others.items())
 
 
 def describe_running(loop: "SearchLoop", proposal: "Proposal") -> str:

@@ -8,7 +8,6 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from interstellar.architecture.notation import from_code_text
 from interstellar.data.graph import AnyGraph
 from interstellar.data.tables import hand_over
 from interstellar.records.run_folder import RunFolder
@@ -187,8 +186,7 @@ class Stage:
             tell(self.audience, f"note: {path} {said}.")
         plan = experiment.plan
         assert plan is not None
-        there = [code for code in first if from_code_text(code) in plan.space]
-        plan = replace(plan, try_first=(*there, *plan.try_first))
+        plan = replace(plan, try_first=(*plan.in_space(first), *plan.try_first))
         return replace(experiment, plan=plan), same
 
     def fit_to_time(

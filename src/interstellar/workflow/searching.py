@@ -9,6 +9,8 @@ from typing import Annotated, SupportsIndex, Unpack, cast
 
 import torch
 
+from interstellar.architecture.literature import KNOWN, PROPAGATIONS
+from interstellar.architecture.notation import code_text
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
@@ -29,12 +31,7 @@ from interstellar.runs.search_plan import (
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.searching.search_run import Workers
-from interstellar.training.settings import (
-    ModelKind,
-    SettingsChanges,
-    TrainingSettings,
-    with_changes,
-)
+from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
 from interstellar.words import choose
 from interstellar.workflow.given import (
     GivenArchitecture,
@@ -109,7 +106,6 @@ def search(
             single settings of each trial such as `dim` or `epochs`.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "search")
-    refuse_propagation(shortcuts)
     started, place = time.monotonic(), choose_place(out, is_resumed=resume)
     after = retraining or Retraining()
     after = replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
@@ -122,10 +118,14 @@ def search(
     else:
         graph = read_data(BUILT_IN if data is None else data, audience)
     stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
-    base = choose_experiment(graph, plan, before, seed, is_same_data=data is None)
-    wanted = keep_given(base.plan, shortcuts)
-    n_finalists = count_finalists(wanted, after)
+    base = choose_experiment(
+        graph, plan, before, seed, shortcuts.get("model"), is_same_data=data is None
+    )
     chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
+    assert base.plan is not None, "it is a search"
+    refuse_for_propagation(base.plan, after, chosen)
+    wanted = keep_given(with_known(base.plan, chosen), shortcuts, chosen)
+    n_finalists = count_finalists(wanted, after)
     if before is None and spent.seconds is not None:
         is_fixed = shortcuts.get("epochs") is not None
         chosen = stage.fit_to_time(
@@ -141,7 +141,7 @@ def search(
     final = None
     if wanted.as_published:
         final = published_settings(graph, read_written(os.fspath(place.path)))
-    joins = after.joins_seeds and not wanted.as_published
+    joins = after.joins_seeds and not wanted.as_published and chosen.propagation is None
     model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
 
@@ -176,7 +176,6 @@ def tune(
         shortcuts: `trials`, `time`, `workers`, `progress`, and single settings to begin with.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "tune")
-    refuse_propagation(shortcuts)
     started, audience = time.monotonic(), find_audience(is_wanted=shortcuts.get("progress", True))
     graph = read_data(data, audience)
     wanted = plan or SearchPlan(strategy=StrategyName.TUNE)
@@ -186,7 +185,12 @@ def tune(
             "Give a plan with the strategy tune."
         )
     code = read_given_architecture(architecture)
-    base = read_given_settings(settings, final_settings(graph, code))
+    base = read_given_settings(settings, final_settings(graph, code, shortcuts.get("model")))
+    if base.propagation is not None:
+        raise SettingsError(
+            "a tuning is of a network along walks. Search propagations: that also tries the depth, "
+            "the dimension and the learning rate."
+        )
     chosen = with_changes(base, **settings_in(shortcuts))
     experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen, plan=wanted)
     place = choose_place(out, is_resumed=resume)
@@ -195,16 +199,6 @@ def tune(
     stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)
-
-
-def refuse_propagation(shortcuts: SearchShortcuts) -> None:
-    """Raise where trials are to be propagations: they can be trained, but not yet be searched."""
-    model = shortcuts.get("model")
-    if model is not None and choose("model", model, ModelKind) is ModelKind.PROPAGATION:
-        raise SettingsError(
-            "searches and tunings train networks on walks. Leave the model out, or train one "
-            "propagation."
-        )
 
 
 def choose_workers(
@@ -241,6 +235,7 @@ def choose_experiment(
     plan: SearchPlan | str | None,
     before: Experiment | None,
     seed: SupportsIndex,
+    model: str | None = None,
     *,
     is_same_data: bool,
 ) -> Experiment:
@@ -252,17 +247,44 @@ def choose_experiment(
     assert wanted is not None, "it was a search"
     if before is not None and is_same_data:
         return replace(before, plan=wanted, seed=read_seed(seed) or before.seed)
-    settings = trial_settings(graph, wanted)
+    known = None if before is None else before.settings.model
+    settings = trial_settings(graph, wanted, model or known)
     if before is not None:
-        fitted = ("dim", "max_epochs", "validate_every")
+        fitted = ("dim", "max_epochs", "validate_every", "propagation")
         settings = replace(settings, **{name: getattr(before.settings, name) for name in fitted})
     return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
 
 
-def keep_given(plan: SearchPlan | None, shortcuts: SearchShortcuts) -> SearchPlan:
+def refuse_for_propagation(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
+    """Raise where propagations are searched by what is for networks along walks."""
+    if settings.propagation is None:
+        return
+    if plan.strategy not in (StrategyName.SURROGATE, StrategyName.RANDOM):
+        raise SettingsError(
+            f"the strategy is {plan.strategy}, which knows networks along walks only. Choose "
+            "surrogate or random for propagations, or the model walks."
+        )
+    if after.ensemble:
+        raise SettingsError(
+            "an ensemble was asked for, but only networks along walks can be joined. Leave it out: "
+            "the best seed of a propagation wins."
+        )
+
+
+def with_known(plan: SearchPlan, settings: TrainingSettings) -> SearchPlan:
+    """Return the plan that tries the known models after what was given, unless from scratch."""
+    if plan.from_scratch:
+        return plan
+    known = map(code_text, KNOWN) if settings.propagation is None else PROPAGATIONS.values()
+    return replace(plan, try_first=(*plan.try_first, *plan.in_space(known)))
+
+
+def keep_given(
+    plan: SearchPlan, shortcuts: SearchShortcuts, settings: TrainingSettings
+) -> SearchPlan:
     """Return the plan that leaves alone the settings that were chosen one by one."""
-    assert plan is not None, "it is a search"
-    if plan.strategy is not StrategyName.SURROGATE:
+    draws_settings = plan.strategy is StrategyName.RANDOM and settings.propagation is not None
+    if plan.strategy is not StrategyName.SURROGATE and not draws_settings:
         return plan
     given = [name for name, value in settings_in(shortcuts).items() if value is not None]
     kept = (*plan.keep, *(name for name in given if name in SEARCHED))
