@@ -360,3 +360,8 @@ def test_trials_that_are_reused_keep_their_settings_also_for_who_resumes(tmp_pat
     [event] = [event for event in folder.read_events() if event["event"] == "known"]
     noted = read_known(event, folder.journal_file)
     assert {trial.key: trial.score for trial in noted} == score_by_key
+
+
+def test_random_search_along_walks_has_no_settings_to_keep() -> None:
+    with pytest.raises(SettingsError, match="changes no settings"):
+        ist.search(DATA, replace(TWO_MODELS, keep=("dim",)), trials=1, **SMALL)

@@ -123,7 +123,7 @@ def search(
     )
     chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
     assert base.plan is not None, "it is a search"
-    refuse_for_propagation(base.plan, after, chosen)
+    refuse_unfit(base.plan, after, chosen)
     wanted = keep_given(with_known(base.plan, chosen), shortcuts, chosen)
     n_finalists = count_finalists(wanted, after)
     if before is None and spent.seconds is not None:
@@ -255,9 +255,14 @@ def choose_experiment(
     return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
 
 
-def refuse_for_propagation(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
-    """Raise where propagations are searched by what is for networks along walks."""
+def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
+    """Raise where one model is searched by what is for the other."""
     if settings.propagation is None:
+        if plan.strategy is StrategyName.RANDOM and plan.keep:
+            raise SettingsError(
+                f"{', '.join(plan.keep)} is to be kept, but random search along walks changes no "
+                "settings. Leave it out."
+            )
         return
     if plan.strategy not in (StrategyName.SURROGATE, StrategyName.RANDOM):
         raise SettingsError(
