@@ -22,7 +22,7 @@ from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import Workers, build_strategy, search_run
 from interstellar.searching.trial import TrialResult
 from interstellar.training.presets import search_settings
-from interstellar.workflow.searching import with_known
+from interstellar.workflow.chosen_plan import with_known
 from report import print_figures
 
 

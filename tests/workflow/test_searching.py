@@ -24,7 +24,8 @@ from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import replace_settings, with_changes
-from interstellar.workflow.searching import choose_workers, with_known
+from interstellar.workflow.chosen_plan import with_known
+from interstellar.workflow.searching import choose_workers
 from tests.tiny_graphs import ring
 
 CPU = torch.device("cpu")

@@ -9,8 +9,6 @@ from typing import Annotated, SupportsIndex, Unpack, cast
 
 import torch
 
-from interstellar.architecture.literature import KNOWN, PROPAGATIONS
-from interstellar.architecture.notation import code_text
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
@@ -20,9 +18,6 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import (
-    SEARCHED,
-    STRATEGIES,
-    SUPERNET_EPOCHS,
     Budget,
     Retraining,
     SearchPlan,
@@ -31,8 +26,15 @@ from interstellar.runs.search_plan import (
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.searching.search_run import Workers
-from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
-from interstellar.words import choose
+from interstellar.training.settings import SettingsChanges, with_changes
+from interstellar.workflow.chosen_plan import (
+    choose_plan,
+    complete_plan,
+    count_finalists,
+    keep_given,
+    refuse_unfit,
+    with_known,
+)
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
@@ -49,7 +51,7 @@ from interstellar.workflow.given import (
 )
 from interstellar.workflow.progress import find_audience
 from interstellar.workflow.run_place import StrPath, choose_place
-from interstellar.workflow.search_result import ONE_TRIAL, TUNING_TRIALS, SearchResult, Stage
+from interstellar.workflow.search_result import TUNING_TRIALS, SearchResult, Stage
 
 BUILT_IN = "geography-S3"
 PAPER_TRIALS = 100
@@ -124,7 +126,7 @@ def search(
     chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
     assert base.plan is not None, "it is a search"
     refuse_unfit(base.plan, after, chosen)
-    wanted = keep_given(with_known(base.plan, chosen), shortcuts, chosen)
+    wanted = keep_given(with_known(base.plan, chosen), settings_in(shortcuts), chosen)
     n_finalists = count_finalists(wanted, after)
     if before is None and spent.seconds is not None:
         is_fixed = shortcuts.get("epochs") is not None
@@ -255,67 +257,6 @@ def choose_experiment(
     return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
 
 
-def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
-    """Raise where one model is searched by what is for the other."""
-    if settings.propagation is None:
-        if plan.strategy is StrategyName.RANDOM and plan.keep:
-            raise SettingsError(
-                f"{', '.join(plan.keep)} is to be kept, but random search along walks changes no "
-                "settings. Leave it out."
-            )
-        return
-    if plan.strategy not in (StrategyName.SURROGATE, StrategyName.RANDOM):
-        raise SettingsError(
-            f"the strategy is {plan.strategy}, which knows networks along walks only. Choose "
-            "surrogate or random for propagations, or the model walks."
-        )
-    if after.ensemble:
-        raise SettingsError(
-            "an ensemble was asked for, but only networks along walks can be joined. Leave it out: "
-            "the best seed of a propagation wins."
-        )
-
-
-def with_known(plan: SearchPlan, settings: TrainingSettings) -> SearchPlan:
-    """Return the plan that tries the known models after what was given, unless from scratch."""
-    if plan.from_scratch:
-        return plan
-    known = map(code_text, KNOWN) if settings.propagation is None else PROPAGATIONS.values()
-    return replace(plan, try_first=(*plan.try_first, *plan.in_space(known)))
-
-
-def keep_given(
-    plan: SearchPlan, shortcuts: SearchShortcuts, settings: TrainingSettings
-) -> SearchPlan:
-    """Return the plan that leaves alone the settings that were chosen one by one."""
-    draws_settings = plan.strategy is StrategyName.RANDOM and settings.propagation is not None
-    if plan.strategy is not StrategyName.SURROGATE and not draws_settings:
-        return plan
-    given = [name for name, value in settings_in(shortcuts).items() if value is not None]
-    kept = (*plan.keep, *(name for name in given if name in SEARCHED))
-    return replace(plan, keep=tuple(dict.fromkeys(kept)))
-
-
-def count_finalists(plan: SearchPlan, after: Retraining) -> int:
-    """Return how many of the best are repeated; the paper's search knows no such thing."""
-    if not plan.as_published:
-        return after.n_finalists
-    if after.ensemble or after.finalists not in (None, 1):
-        raise SettingsError(
-            "finalists or an ensemble were asked for, but the search as published trains its "
-            "winner once. Leave them, or `as_published`, out."
-        )
-    return 1
-
-
-def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
-    """Return the plan that is given, or the one of a strategy."""
-    plan = SearchPlan() if given is None else given
-    name = plan if isinstance(plan, str) else str(plan.strategy)
-    strategy = choose("strategy", name, StrategyName, STRATEGIES)
-    return SearchPlan(strategy=strategy) if isinstance(plan, str) else plan
-
-
 def choose_budget(
     budget: Budget | None, shortcuts: SearchShortcuts, begun: RunFolder | None, *, otherwise: int
 ) -> Budget:
@@ -328,17 +269,6 @@ def choose_budget(
     if trials is not None or time is not None:
         return Budget(trials=trials, time=time)
     return (None if begun is None else last_budget(begun)) or Budget(trials=otherwise)
-
-
-def complete_plan(plan: SearchPlan, budget: Budget, settings: TrainingSettings) -> SearchPlan:
-    """Return a plan with what follows from the budget filled in."""
-    epochs = plan.supernet_epochs
-    if plan.strategy in ONE_TRIAL and epochs is None:
-        epochs = SUPERNET_EPOCHS
-        if budget.trials is not None:  # all trials but one, and those tried first, are worth them
-            worth = (budget.trials - len(plan.try_first) - 1) * settings.max_epochs
-            epochs = max(1, min(epochs, worth))
-    return replace(plan, supernet_epochs=epochs)
 
 
 def settings_in(shortcuts: SearchShortcuts) -> SettingsChanges:

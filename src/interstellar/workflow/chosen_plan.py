@@ -1,0 +1,91 @@
+"""What a search is to do, once what was given and the model are known."""
+
+from dataclasses import replace
+
+from interstellar.architecture.literature import KNOWN, PROPAGATIONS
+from interstellar.architecture.notation import code_text
+from interstellar.errors import SettingsError
+from interstellar.runs.search_plan import (
+    SEARCHED,
+    STRATEGIES,
+    SUPERNET_EPOCHS,
+    Budget,
+    Retraining,
+    SearchPlan,
+    StrategyName,
+)
+from interstellar.training.settings import SettingsChanges, TrainingSettings
+from interstellar.words import choose
+from interstellar.workflow.search_result import ONE_TRIAL
+
+
+def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
+    """Return the plan that is given, or the one of a strategy."""
+    plan = SearchPlan() if given is None else given
+    name = plan if isinstance(plan, str) else str(plan.strategy)
+    strategy = choose("strategy", name, StrategyName, STRATEGIES)
+    return SearchPlan(strategy=strategy) if isinstance(plan, str) else plan
+
+
+def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
+    """Raise where one model is searched by what is for the other."""
+    if settings.propagation is None:
+        if plan.strategy is StrategyName.RANDOM and plan.keep:
+            raise SettingsError(
+                f"{', '.join(plan.keep)} is to be kept, but random search along walks changes no "
+                "settings. Leave it out."
+            )
+        return
+    if plan.strategy not in (StrategyName.SURROGATE, StrategyName.RANDOM):
+        raise SettingsError(
+            f"the strategy is {plan.strategy}, which knows networks along walks only. Choose "
+            "surrogate or random for propagations, or the model walks."
+        )
+    if after.ensemble:
+        raise SettingsError(
+            "an ensemble was asked for, but only networks along walks can be joined. Leave it out: "
+            "the best seed of a propagation wins."
+        )
+
+
+def with_known(plan: SearchPlan, settings: TrainingSettings) -> SearchPlan:
+    """Return the plan that tries the known models after what was given, unless from scratch."""
+    if plan.from_scratch:
+        return plan
+    known = map(code_text, KNOWN) if settings.propagation is None else PROPAGATIONS.values()
+    return replace(plan, try_first=(*plan.try_first, *plan.in_space(known)))
+
+
+def keep_given(
+    plan: SearchPlan, changes: SettingsChanges, settings: TrainingSettings
+) -> SearchPlan:
+    """Return the plan that leaves alone the settings that were chosen one by one."""
+    draws_settings = plan.strategy is StrategyName.RANDOM and settings.propagation is not None
+    if plan.strategy is not StrategyName.SURROGATE and not draws_settings:
+        return plan
+    given = [name for name, value in changes.items() if value is not None]
+    kept = (*plan.keep, *(name for name in given if name in SEARCHED))
+    return replace(plan, keep=tuple(dict.fromkeys(kept)))
+
+
+def count_finalists(plan: SearchPlan, after: Retraining) -> int:
+    """Return how many of the best are repeated; the paper's search knows no such thing."""
+    if not plan.as_published:
+        return after.n_finalists
+    if after.ensemble or after.finalists not in (None, 1):
+        raise SettingsError(
+            "finalists or an ensemble were asked for, but the search as published trains its "
+            "winner once. Leave them, or `as_published`, out."
+        )
+    return 1
+
+
+def complete_plan(plan: SearchPlan, budget: Budget, settings: TrainingSettings) -> SearchPlan:
+    """Return a plan with what follows from the budget filled in."""
+    epochs = plan.supernet_epochs
+    if plan.strategy in ONE_TRIAL and epochs is None:
+        epochs = SUPERNET_EPOCHS
+        if budget.trials is not None:  # all trials but one, and those tried first, are worth them
+            worth = (budget.trials - len(plan.try_first) - 1) * settings.max_epochs
+            epochs = max(1, min(epochs, worth))
+    return replace(plan, supernet_epochs=epochs)
