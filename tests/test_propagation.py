@@ -222,3 +222,24 @@ def test_a_new_relation_must_be_learnt(run: Path, tmp_path: Path) -> None:
 
     assert "likes" in after.graph.all_relations.to_list()
     assert after.predict(subject="newcomer", relation="likes", k=3)
+
+
+def test_a_pruned_propagation_is_trained_kept_and_asked_again(tmp_path: Path) -> None:
+    whole = ist.train(DATA, NBF, **SMALL)
+    pruned = ist.train(DATA, NBF, nodes=3, out=tmp_path / "run", **SMALL)
+
+    again = ist.open(tmp_path / "run")
+
+    assert pruned.result["weights_sha256"] != whole.result["weights_sha256"]
+    assert again.evaluate() == pruned.metrics["test"]
+    assert again.update([("new", again.graph.all_relations.name(0), "newer")], progress=False)
+    assert ist.train(DATA, NBF, nodes=10**6, **SMALL).metrics["test"] == pytest.approx(
+        whole.metrics["test"], rel=1e-3
+    )
+
+
+def test_how_many_nodes_are_kept_must_make_sense() -> None:
+    with pytest.raises(SettingsError, match="nodes is 0"):
+        ist.train(DATA, NBF, nodes=0, **SMALL)
+    with pytest.raises(SettingsError, match="nodes belongs to a propagation"):
+        ist.train(DATA, "ComplEx", nodes=3, progress=False)

@@ -309,6 +309,8 @@ def test_calibration_of_an_alignment_is_refused(
     assert_refused(run_command(capfd, "evaluate", alignment, "--calibration"), "entity alignment")
     drawn = run_command(capfd, "evaluate", alignment, "--negatives", 50)
     assert_refused(drawn, "negatives", "entity alignment")
+    every = run_command(capfd, "evaluate", alignment, "--decode", "all", "--negatives", 50)
+    assert_refused(every, "decode", "negatives")
 
 
 def test_evaluate_shows_how_reliable_probabilities_are(

@@ -22,14 +22,15 @@ from interstellar.data.vocabulary import Vocabulary
 from interstellar.inference import propagation_explanation
 from interstellar.inference.explanation import Explanation
 from interstellar.inference.propagation_explanation import PropagationExplainer
-from interstellar.model.propagation_network import PropagationNetwork, PropagationSize
+from interstellar.model.propagation_layer import PropagationSize
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.paths.path_search import PathSearch
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.task import edges_of
 from tests.inference.small_predictors import graph_of
 
 NBF = "O_r = h ⊙ r; v = O_r"
-SMALL: Any = {"model": "propagation", "left_out": "triplets", "progress": False, "patience": 99}
+SMALL: Any = {"model": "propagation", "left_out": "triplets", "progress": False, "lr_decay": 0.974}
 ASKED = (0, 1, 7)
 
 
@@ -186,7 +187,7 @@ def test_the_rules_of_a_synthetic_graph_come_first() -> None:
     data = "synthetic:entities=50,noise=0.05"
     settings = parse_settings(data.partition(":")[2])
     rules = {rule.conclusion: rule.premises for rule in planted_rules(settings)}
-    small = SMALL | {"dim": 8, "depth": 2, "epochs": 4, "learning_rate": 0.03, "batch_size": 64}
+    small = SMALL | {"dim": 8, "depth": 2, "epochs": 16, "learning_rate": 0.03, "batch_size": 64}
     model = ist.train(data, NBF, **small)
     assert isinstance(model.graph, KnowledgeGraph)
     asked = [triplet for triplet in model.graph.test.tolist() if len(rules[triplet[1]]) <= 2]
@@ -232,7 +233,7 @@ def plant_three_hops(n: int = 40, seed: int = 0) -> tuple[KnowledgeGraph, list[l
 @pytest.mark.slow
 def test_a_rule_of_three_hops_comes_first() -> None:
     graph, planted = plant_three_hops()
-    small = SMALL | {"dim": 8, "depth": 3, "epochs": 30, "learning_rate": 0.01, "batch_size": 16}
+    small = SMALL | {"dim": 8, "depth": 3, "epochs": 120, "learning_rate": 0.01, "batch_size": 16}
     model = ist.train(graph, NBF, relations="query", **small)
 
     found = explain_all(model, graph.test.tolist())

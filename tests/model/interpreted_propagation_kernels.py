@@ -18,13 +18,14 @@ from interstellar.model import (
     attention_kernel,
     edge_attention,
     message_kernel,
+    propagation_layer,
     propagation_network,
     reader_kernel,
     transform_kernel,
 )
 from interstellar.model.aggregation import aggregate, n_statistics
 from interstellar.model.edge_attention import attend
-from interstellar.model.propagation_network import Reader, Transform
+from interstellar.model.propagation_layer import Reader, Transform
 from tests.model.test_aggregation import (
     FORMS,
     N_ENTITIES,
@@ -49,7 +50,7 @@ LEFT_OUT = torch.tensor([[0, 0, 1], [2, N_RELATIONS, 1]])
 @contextmanager
 def using_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (aggregation, edge_attention, propagation_network):
+        for module in (aggregation, edge_attention, propagation_layer, propagation_network):
             patch.setattr(module, "has_kernels", lambda _: True)
         yield
 
@@ -202,6 +203,21 @@ def test_whole_networks(line: str) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     of_plain = torch.autograd.grad(expected.cos().sum(), tuple(network.parameters()))
     torch.testing.assert_close(slopes, [*of_plain], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_pruned_propagation_answers_as_the_plain_one(line: str) -> None:
+    network, edges = build(from_text(line)), build_graph().all_edges()
+    network.n_kept = 2
+
+    expected = ask(network, edges)
+    with using_kernels():
+        found = ask(network, edges)
+        slopes = torch.autograd.grad(found.cos().sum(), tuple(network.parameters()))
+
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    of_plain = torch.autograd.grad(expected.cos().sum(), tuple(network.parameters()))
+    torch.testing.assert_close(slopes, of_plain, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("line", LINES)

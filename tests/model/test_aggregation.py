@@ -208,7 +208,7 @@ def test_small_blocks_give_what_large_ones_do(
     whole = aggregate(messages, edges, boundary, aggregation)
     [expected] = torch.autograd.grad(whole.cos().sum(), [messages.b])
 
-    monkeypatch.setattr("interstellar.model.aggregation.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("interstellar.model.aggregation.NUMBERS_AT_ONCE", 1)
     cut = aggregate(messages, edges, boundary, aggregation)
 
     torch.testing.assert_close(cut, whole)

@@ -107,7 +107,7 @@ def test_what_gives_a_batch_away_is_left_out(rule: LeftOut) -> None:
     assert kept.tolist() == expected
 
 
-def test_degrees_and_blocks_count_only_edges_that_are_kept() -> None:
+def test_degrees_count_only_edges_that_are_kept() -> None:
     triplets = draw_triplets()
     graph = build(triplets)
     edges = graph.edges_without(torch.from_numpy(triplets[:7].astype(np.int64)), LeftOut.BETWEEN)
@@ -116,10 +116,6 @@ def test_degrees_and_blocks_count_only_edges_that_are_kept() -> None:
     expected = [int(edges.kept[graph.targets == v].sum()) for v in range(N_ENTITIES)]
 
     assert edges.degrees.tolist() == expected
-    there = torch.cat([block.edges.flatten() for block in edges.blocks])
-    assert sorted(there.tolist()) == edges.kept.nonzero().flatten().tolist()
-    for block in edges.blocks:
-        assert (graph.targets[block.edges] == block.nodes.unsqueeze(1)).all()
 
 
 def test_a_graph_without_triplets_has_no_edges() -> None:
@@ -128,4 +124,4 @@ def test_a_graph_without_triplets_has_no_edges() -> None:
     edges = graph.edges_without(torch.tensor([[0, 0, 1]]), LeftOut.TRIPLETS)
 
     assert edges.degrees.tolist() == [0] * N_ENTITIES
-    assert edges.blocks == []
+    assert len(edges.flow.sources) == 0

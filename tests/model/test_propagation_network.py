@@ -26,12 +26,8 @@ from interstellar.architecture.propagation import (
 from interstellar.data.triplets import Triplets
 from interstellar.model.path_cell import choose
 from interstellar.model.propagation_graph import Edges, PropagationGraph
-from interstellar.model.propagation_network import (
-    MIN_SCALE,
-    PropagationLayer,
-    PropagationNetwork,
-    PropagationSize,
-)
+from interstellar.model.propagation_layer import MIN_SCALE, PropagationLayer, PropagationSize
+from interstellar.model.propagation_network import PropagationNetwork
 from tests.architecture.strategies import propagations
 from tests.model.test_aggregation import N_ENTITIES, N_RELATIONS, TRIPLETS, build_graph, reduce
 

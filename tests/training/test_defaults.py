@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from interstellar.data.graph import Task
 from interstellar.training.defaults import GraphSize, default_settings
 from interstellar.training.presets import COUNTRIES
-from interstellar.training.settings import Metric, TrainingSettings
+from interstellar.training.settings import (
+    Metric,
+    ModelKind,
+    PropagationSettings,
+    TrainingSettings,
+)
 
 SIZES = (1, 14, 135, 500, 999, 1000, 1001, 5000, 14_951, 40_943, 10**6)
 each_task = pytest.mark.parametrize("task", Task)
@@ -112,3 +117,50 @@ def test_the_dimension_grows_with_the_entities_as_long_as_they_fit_into_a_gibiby
     assert [dims[n] for n in (1, 999, 5000, 14_951, 40_943)] == [512, 512, 768, 1024, 1280]
     assert all(n * dim <= 1.2 * 2**28 for n, dim in dims.items())
     assert settings_for(Task.LINK_PREDICTION, 10**8, 10**9).dim == 64
+
+
+def propagation_for(size: GraphSize) -> tuple[TrainingSettings, PropagationSettings]:
+    settings = default_settings(Task.LINK_PREDICTION, size, ModelKind.PROPAGATION)
+    assert settings.propagation is not None
+    return settings, settings.propagation
+
+
+@pytest.mark.parametrize(
+    ("n_entities", "n_triplets", "rate"), [(40_943, 86_835, 0.003), (14_541, 272_115, 0.005)]
+)
+def test_large_graphs_are_propagated_as_was_measured_on_two_of_them(
+    n_entities: int, n_triplets: int, rate: float
+) -> None:
+    settings, how = propagation_for(GraphSize(n_entities=n_entities, n_triplets=n_triplets))
+
+    assert (settings.dim, how.depth, settings.batch_size) == (32, 6, 64)
+    assert settings.learning_rate == pytest.approx(rate, rel=0.05)
+    assert how.queries_per_epoch == 2**15
+
+
+@given(size=sizes, more=st.sampled_from(["n_entities", "n_triplets"]))
+def test_a_graph_that_is_hardly_larger_is_propagated_nearly_alike(
+    size: GraphSize, more: str
+) -> None:
+    larger = replace(size, **{more: getattr(size, more) + getattr(size, more) // 50})
+
+    (a, how_a), (b, how_b) = propagation_for(size), propagation_for(larger)
+
+    assert abs(a.dim - b.dim) <= 8
+    assert abs(a.batch_size - b.batch_size) <= 16
+    assert abs(how_a.depth - how_b.depth) <= 1
+    assert abs(a.max_epochs - b.max_epochs) <= 1
+    assert a.learning_rate == pytest.approx(b.learning_rate, rel=0.15)
+    assert how_a.queries_per_epoch == pytest.approx(how_b.queries_per_epoch, rel=0.05, abs=1)
+
+
+@given(size=sizes)
+def test_a_propagation_sees_each_query_at_most_twice_or_so_while_its_rate_falls(
+    size: GraphSize,
+) -> None:
+    settings, how = propagation_for(size)
+
+    n_asked = settings.max_epochs * how.queries_per_epoch
+    assert n_asked <= 4 * size.n_triplets + how.queries_per_epoch
+    if settings.max_epochs > 2:
+        assert 0.04 < settings.lr_decay ** (settings.max_epochs - 1) < 0.06

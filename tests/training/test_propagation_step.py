@@ -1,5 +1,6 @@
 """A step of a propagation against the loss computed query by query, and in parts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from interstellar.architecture.notation import read_architecture
-from interstellar.architecture.propagation import LeftOut
+from interstellar.architecture.propagation import LeftOut, RelationVectors
 from interstellar.data.graph import KnowledgeGraph, Task
 from interstellar.data.loading import load
 from interstellar.data.triplets import with_inverses
@@ -23,7 +24,11 @@ from interstellar.training import propagation_step
 from interstellar.training.defaults import PROPAGATION, GraphSize, default_settings
 from interstellar.training.loop import Progress, SilentObserver, Training
 from interstellar.training.optimizers import FlatParameters
-from interstellar.training.propagation_step import PropagationStep, ready_propagation_step
+from interstellar.training.propagation_step import (
+    PropagationStep,
+    norm_of,
+    ready_propagation_step,
+)
 from interstellar.training.settings import (
     ModelKind,
     Optimizer,
@@ -210,3 +215,38 @@ def test_choices_of_a_propagation_are_refused_for_walks() -> None:
         with_changes(walks, depth=3)
     with pytest.raises(SettingsError, match="there are two"):
         default_settings(Task.ENTITY_ALIGNMENT, size, ModelKind.PROPAGATION)
+
+
+def with_threads(n: int, compute: Callable[[], Tensor]) -> Tensor:
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        return compute()
+    finally:
+        torch.set_num_threads(n_before)
+
+
+@pytest.mark.parametrize("relations", RelationVectors)
+def test_the_number_of_threads_changes_no_weight_with_32_queries_a_step(
+    graph: KnowledgeGraph, relations: RelationVectors
+) -> None:
+    propagation = PropagationSettings(depth=2, relations=relations, queries_per_epoch=96)
+    settings = replace(SMALL, dim=16, batch_size=32, propagation=propagation)
+
+    def take_steps() -> Tensor:
+        step = build_step(graph, settings)
+        for _ in range(3):
+            step.compute()
+        return step.parameters.values.clone()
+
+    assert torch.equal(with_threads(1, take_steps), with_threads(2, take_steps))
+
+
+@pytest.mark.parametrize("n", [0, 5, 300_001])
+def test_a_norm_is_the_same_with_any_number_of_threads(n: int) -> None:
+    x = torch.randn(n, generator=torch.Generator().manual_seed(0))
+
+    found = [with_threads(n_threads, lambda: norm_of(x)) for n_threads in (1, 2, 3)]
+
+    assert found[0] == found[1] == found[2]
+    torch.testing.assert_close(found[0].double(), x.double().norm())

@@ -65,7 +65,7 @@ TRIAL_SETTINGS = Flags(
     "Settings of each trial",
     only=(
         *("model", *_SETTINGS),
-        *("depth", "aggregation", "attention", "relations", "update", "left_out"),
+        *("depth", "aggregation", "attention", "relations", "update", "left_out", "nodes"),
     ),
 )
 TUNING_SETTINGS = Flags(SettingsChanges, "Settings of each trial", only=_SETTINGS)

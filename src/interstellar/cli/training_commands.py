@@ -144,10 +144,10 @@ def evaluate(
     """
     from interstellar.workflow import model as models
 
-    if decode == EVERY_DECODING and candidates is not None:
+    if decode == EVERY_DECODING and (candidates is not None or negatives is not None):
         raise SettingsError(
-            "`decode` is all, which shows both kinds of candidates. Leave `candidates` out, or "
-            "name one decoding."
+            "`decode` is all, which shows both kinds of candidates, none drawn. Leave "
+            "`candidates` and `negatives` out, or name one decoding."
         )
     candidates = candidates or "reference"
     model = models.open(run, device=device, graph=graph)

@@ -42,8 +42,8 @@ def collect_fused(
     The latter are (n_entities, batch, 0 to 2, dim): of PNA those of maximum and minimum are two
     halves of one number where they fit, so that all tiles of a program lie alike.
     """
-    graph, (batch, dim) = edges.graph, boundary.vectors.shape
-    like, segments = boundary.vectors, graph.segments
+    graph, like = edges.graph, boundary.vectors
+    batch, dim, segments = boundary.n_columns, like.shape[1], graph.segments
     is_packed = graph.most_incoming < MOST_PACKED
     n_statistics, n_places = {"pna": (4, 2 - is_packed), "max": (1, 1)}.get(aggregation, (1, 0))
     statistics = like.new_empty(graph.n_entities, batch, n_statistics, dim)
@@ -53,9 +53,12 @@ def collect_fused(
     numbers = like.new_empty(segments.n_slots, 2, batch, dim, dtype=torch.int32)
     counts = like.new_empty(segments.n_slots, dtype=torch.float32)
     flags = flags_of(messages, edges, batch, dim)
-    begun = (boundary.nodes.contiguous(), like.contiguous())
+    is_one = boundary.is_one_query
+    at = boundary.numbers(graph.n_entities) if is_one else boundary.nodes.contiguous()
+    begun = (at, like.contiguous())
     kept_and_written = (sums, numbers, counts, statistics, places, batch, dim)
-    last = {"AGGREGATION": str(aggregation), "IS_PACKED": is_packed, "num_warps": WARPS}
+    last = {"AGGREGATION": str(aggregation), "IS_PACKED": is_packed, "IS_ONE": is_one}
+    last["num_warps"] = WARPS
     n_blocks = triton.cdiv(batch, flags["ROWS"])
     if statistics.numel():
         _collect[(len(segments.nodes), n_blocks)](
@@ -132,11 +135,19 @@ def _write(  # type: ignore[no-untyped-def]
             tl.store(places + (at * 2 + 1) * dim + columns, low_place, mask=mask)
 
 
-@triton.jit
-def _begin(nodes, z, node, rows, columns, mask, batch, dim):  # type: ignore[no-untyped-def]
-    """Return the boundary of a node."""
-    is_here = tl.load(nodes + rows, mask=rows < batch, other=-1) == node
-    return tl.load(z + rows * dim + columns, mask=mask & is_here, other=0.0).to(tl.float32)
+@triton.jit  # type: ignore[untyped-decorator]
+def _begin(  # type: ignore[no-untyped-def]
+    nodes, z, node, rows, columns, mask, batch, dim, IS_ONE: tl.constexpr
+):
+    """Return the boundary of a node; of one query, `nodes` has which each node has, or -1."""
+    if IS_ONE:
+        number = tl.load(nodes + node)
+        is_here = number >= 0
+        at = z + number * dim + columns
+    else:
+        is_here = tl.load(nodes + rows, mask=rows < batch, other=-1) == node
+        at = z + rows * dim + columns
+    return tl.load(at, mask=mask & is_here, other=0.0).to(tl.float32)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -194,13 +205,14 @@ def _collect(  # type: ignore[no-untyped-def]
     UNROLL: tl.constexpr,
     AGGREGATION: tl.constexpr,
     IS_PACKED: tl.constexpr,
+    IS_ONE: tl.constexpr,
 ):
     node = tl.load(segment_nodes + tl.program_id(0))
     slot = tl.load(slots + tl.program_id(0))
     rows = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
     columns = tl.arange(0, COLUMNS)[None, :]
     mask = (rows < batch) & (columns < dim)
-    high = _begin(nodes, z, node, rows, columns, mask, batch, dim)
+    high = _begin(nodes, z, node, rows, columns, mask, batch, dim, IS_ONE)
     total, n = tl.where(slot < 0, high, 0.0), tl.where(slot < 0, 1.0, 0.0)
     squares, low = total * total, high
     high_place = tl.full([ROWS, COLUMNS], -1, dtype=tl.int32)
@@ -258,12 +270,13 @@ def _merge(  # type: ignore[no-untyped-def]
     COLUMNS: tl.constexpr,
     AGGREGATION: tl.constexpr,
     IS_PACKED: tl.constexpr,
+    IS_ONE: tl.constexpr,
 ):
     node = tl.load(hubs + tl.program_id(0))
     rows = tl.program_id(1) * ROWS + tl.arange(0, ROWS)[:, None]
     columns = tl.arange(0, COLUMNS)[None, :]
     mask = (rows < batch) & (columns < dim)
-    total = _begin(nodes, z, node, rows, columns, mask, batch, dim)
+    total = _begin(nodes, z, node, rows, columns, mask, batch, dim, IS_ONE)
     squares, high, low, n, size = total * total, total, total, 1.0, batch * dim
     high_place = tl.full([ROWS, COLUMNS], -1, dtype=tl.int32)
     low_place = high_place
@@ -271,14 +284,20 @@ def _merge(  # type: ignore[no-untyped-def]
     at = sums + first.to(tl.int64) * 4 * size + rows * dim + columns
     place = numbers + first.to(tl.int64) * 2 * size + rows * dim + columns
     for slot in range(first, end):
-        total += tl.load(at, mask=mask, other=0.0)
-        squares += tl.load(at + size, mask=mask, other=0.0)
-        more, less = tl.load(at + 2 * size, mask=mask), tl.load(at + 3 * size, mask=mask)
-        more_place, less_place = tl.load(place, mask=mask), tl.load(place + size, mask=mask)
         n += tl.load(counts + slot)
-        high_place = tl.where(more > high, more_place, high_place)
-        low_place = tl.where(less < low, less_place, low_place)
-        high, low = tl.maximum(high, more), tl.minimum(low, less)
+        if AGGREGATION != "max":
+            total += tl.load(at, mask=mask, other=0.0)
+        if AGGREGATION == "pna":
+            squares += tl.load(at + size, mask=mask, other=0.0)
+            less = tl.load(at + 3 * size, mask=mask, other=0.0)
+            less_place = tl.load(place + size, mask=mask, other=-1)
+            low_place = tl.where(less < low, less_place, low_place)
+            low = tl.minimum(low, less)
+        if AGGREGATION == "pna" or AGGREGATION == "max":  # noqa: PLR1714 (Triton knows no `in`)
+            more = tl.load(at + 2 * size, mask=mask, other=0.0)
+            more_place = tl.load(place, mask=mask, other=-1)
+            high_place = tl.where(more > high, more_place, high_place)
+            high = tl.maximum(high, more)
         at += 4 * size
         place += 2 * size
     _write(

@@ -1,6 +1,8 @@
 """What is sent along the edges of a propagation, and how it depends on what it is made of."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import assert_never
 
 import torch
@@ -8,7 +10,7 @@ from torch import Tensor
 
 from interstellar.architecture.architecture import Activation, Combinator
 from interstellar.model.combinators import activate, combine, hermitian, weigh
-from interstellar.model.propagation_graph import DegreeBlock
+from interstellar.model.message_flow import MessageFlow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +35,20 @@ class Messages:
         """What a gradient is for."""
         return self.a, self.b, self.gate_a, self.gate_b, self.attention
 
+    def with_tensors(self, tensors: Iterable[Tensor | None]) -> "Messages":
+        """Return messages made likewise of other tensors."""
+        a, b, gate_a, gate_b, attention = tensors
+        assert b is not None
+        return replace(self, a=a, b=b, gate_a=gate_a, gate_b=gate_b, attention=attention)
+
+    def split(self, n: int) -> "Iterator[Messages]":
+        """Yield the messages of n queries of the batch after those of others."""
+        columns = [
+            repeat(x) if x is None or x.shape[1] == 1 else torch.split(x, n, dim=1)
+            for x in self.tensors
+        ]
+        return (self.with_tensors(part) for part in zip(*columns, strict=False))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
@@ -42,24 +58,48 @@ class Boundary:
     """(batch,)."""
     vectors: Tensor
     """(batch, dim)."""
+    is_one_query: bool = False
+    """Whether all nodes are of one graph that has the nodes of every query."""
+
+    def detach(self) -> "Boundary":
+        """Return the same without a gradient."""
+        return replace(self, vectors=self.vectors.detach())
+
+    @property
+    def at(self) -> tuple[Tensor, Tensor]:
+        """Where the vectors are in states, (n_entities, batch or 1, dim)."""
+        nodes = self.nodes
+        columns = torch.arange(len(nodes), device=nodes.device)
+        return nodes, torch.zeros_like(columns) if self.is_one_query else columns
+
+    @property
+    def n_columns(self) -> int:
+        """How many queries states are of."""
+        return 1 if self.is_one_query else len(self.nodes)
 
     def spread(self, n_entities: int) -> Tensor:
-        """Return the vectors at their nodes and 0 elsewhere, (n_entities, batch, dim)."""
-        n, dim = self.vectors.shape
-        state = self.vectors.new_zeros(n_entities, n, dim)
-        return state.index_put((self.nodes, torch.arange(n, device=state.device)), self.vectors)
+        """Return the vectors at their nodes and 0 elsewhere, (n_entities, batch or 1, dim)."""
+        dim = self.vectors.shape[1]
+        return self.vectors.new_zeros(n_entities, self.n_columns, dim).index_put(
+            self.at, self.vectors
+        )
+
+    def numbers(self, n_entities: int) -> Tensor:
+        """Return which vector each node has, -1 for none; where there is one query."""
+        numbers = torch.arange(len(self.nodes), device=self.nodes.device)
+        return numbers.new_full((n_entities,), -1).index_copy(0, self.nodes, numbers)
+
+    def split(self, n: int) -> "Iterator[Boundary]":
+        """Yield the boundary of n queries of the batch after that of others."""
+        parts = zip(torch.split(self.nodes, n), torch.split(self.vectors, n), strict=True)
+        return (Boundary(*part) for part in parts)
 
 
-def message(messages: Messages, block: DegreeBlock) -> Tensor:
-    """Return the messages of a block of edges, (nodes, degree, batch, dim)."""
-    return combine_parts(messages, gather(messages, block))
-
-
-def gather(messages: Messages, block: DegreeBlock) -> list[Tensor | None]:
-    """Return for each edge of a block what its message is made of, (nodes, degree, …)."""
-    places = (block.sources, block.relations, block.sources, block.relations, block.edges)
+def gather(messages: Messages, flow: MessageFlow) -> list[Tensor | None]:
+    """Return what each message is made of, (n_messages, …)."""
+    places = (flow.sources, flow.relations, flow.sources, flow.relations, flow.edges)
     return [
-        None if x is None else x.index_select(0, at.flatten()).view(*at.shape, *x.shape[1:])
+        None if x is None else x.contiguous().index_select(0, at)
         for x, at in zip(messages.tensors, places, strict=True)
     ]
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from interstellar.architecture.propagation import LeftOut
 from interstellar.data.triplets import OBJECT, RELATION, SUBJECT, Triplets, with_inverses
 from interstellar.model.edge_segments import Segments
+from interstellar.model.message_flow import MessageFlow
 
 CHUNK = 64
 """Runs of edges that are added up one after the other."""
@@ -34,6 +35,20 @@ class PropagationGraph:
         self.sources, self.relations, self.targets = sources, relations, targets
         self.starts = _starts(targets, n_entities)
         """The edges that reach node v are `starts[v]` to `starts[v + 1] - 1`."""
+
+    @classmethod
+    def of_edges(
+        cls, edges: tuple[Tensor, Tensor, Tensor], *, n_entities: int, n_relations: int
+    ) -> "PropagationGraph":
+        """Return the graph of edges (source, relation, target) in any order, inverses not added."""
+        sources, relations, targets = edges
+        keys = (targets * (2 * n_relations) + relations) * max(1, n_entities) + sources
+        order = torch.argsort(keys)
+        graph = object.__new__(cls)
+        graph.n_entities, graph.n_relations = n_entities, n_relations
+        graph.sources, graph.relations, graph.targets = (column[order] for column in edges)
+        graph.starts = _starts(graph.targets, n_entities)
+        return graph
 
     def to(self, device: torch.device) -> "PropagationGraph":
         """Return the graph on a device."""
@@ -88,9 +103,28 @@ class PropagationGraph:
         )
 
     @cached_property
+    def leaving(self) -> tuple[Tensor, Tensor]:
+        """Where the edges that leave each node begin, the last end included, and these edges."""
+        sources, edges = torch.sort(self.sources, stable=True)
+        return _starts(sources, self.n_entities), edges
+
+    @cached_property
     def outgoing(self) -> "OutgoingEdges":
         """The same edges by the node they leave."""
         return OutgoingEdges.of(self)
+
+    @cached_property
+    def flow(self) -> MessageFlow:
+        """Which messages reach which nodes, where a node sends the same to all; for the CPU."""
+        return self._flow(self.sources * (2 * self.n_relations) + self.relations)
+
+    @cached_property
+    def flow_of_edges(self) -> MessageFlow:
+        """The same, where each edge has a message of its own."""
+        return self._flow(torch.arange(self.n_edges))
+
+    def _flow(self, keys: Tensor) -> MessageFlow:
+        return MessageFlow.of((self.sources, self.relations, self.targets), self.starts, keys)
 
     @cached_property
     def segments(self) -> Segments:
@@ -196,8 +230,12 @@ def cut_into_chunks(starts: Tensor) -> tuple[Tensor, Tensor]:
 class Edges:
     """The edges of one call: all of a graph's, or those that are kept."""
 
-    def __init__(self, graph: PropagationGraph, kept: Tensor | None) -> None:
+    def __init__(
+        self, graph: PropagationGraph, kept: Tensor | None, scales: Tensor | None = None
+    ) -> None:
+        """Take edges of a graph; of a part of a larger graph the scales are given."""
         self.graph = graph
+        self._scales = scales
         self.kept = kept
         """For each edge whether it is there, or None where all are."""
 
@@ -218,59 +256,20 @@ class Edges:
     @cached_property
     def scales(self) -> Tensor:
         """The log-degree of each node, the boundary counted in, over the mean of all; float64."""
+        if self._scales is not None:
+            return self._scales
         logs = (self.degrees + 1).double().log()
         return logs / logs.mean().clamp(min=1e-6)
 
     @cached_property
-    def blocks(self) -> "list[DegreeBlock]":
-        """The kept edges in blocks of nodes that equally many edges reach; for the plain path."""
-        graph = self.graph
-        places = torch.arange(graph.n_edges, device=graph.device)
-        if self.kept is not None:
-            places = places[self.kept]
-        starts = torch.cat([self.degrees.new_zeros(1), self.degrees.cumsum(0)])
-        degrees, order = self.degrees.sort(stable=True)
-        blocks, begin = [], 0
-        for degree, n_nodes in zip(*_count(degrees), strict=True):
-            nodes = order[begin : begin + n_nodes]
-            begin += n_nodes
-            if degree:
-                offsets = torch.arange(degree, device=graph.device)
-                edges = places[starts[nodes].unsqueeze(1) + offsets]
-                blocks.append(
-                    DegreeBlock(nodes, edges, graph.sources[edges], graph.relations[edges])
-                )
-        return blocks
+    def flow(self) -> MessageFlow:
+        """Which messages reach which nodes, where a node sends the same to all; for the CPU."""
+        return self.graph.flow.keeping(self.kept)
 
     @cached_property
-    def nodes_of_blocks(self) -> Tensor:
-        """The nodes of all blocks, one block after the other."""
-        nodes = [block.nodes for block in self.blocks]
-        return torch.cat(nodes) if nodes else self.graph.starts[:0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DegreeBlock:
-    """Nodes that equally many edges reach, so that reductions need no scattering."""
-
-    nodes: Tensor
-    """(n,)."""
-    edges: Tensor
-    """The edges that reach them, (n, degree), ascending; sources and relations likewise."""
-    sources: Tensor
-    relations: Tensor
-
-    def cut(self, most: int) -> "list[DegreeBlock]":
-        """Return the block in pieces of at most so many edges, but at least one node."""
-        n_nodes = max(1, most // self.edges.shape[1])
-        whole = (self.nodes, self.edges, self.sources, self.relations)
-        pieces = zip(*(torch.split(part, n_nodes) for part in whole), strict=True)
-        return [DegreeBlock(*piece) for piece in pieces]
-
-
-def _count(ascending: Tensor) -> tuple[list[int], list[int]]:
-    values, counts = torch.unique_consecutive(ascending, return_counts=True)
-    return values.tolist(), counts.tolist()
+    def flow_of_edges(self) -> MessageFlow:
+        """The same, where each edge has a message of its own."""
+        return self.graph.flow_of_edges.keeping(self.kept)
 
 
 def _starts(ascending: Tensor, n: int) -> Tensor:

@@ -39,8 +39,7 @@ def slope_of_boundary(
     boundary: "Boundary", aggregation: Aggregation, slopes: Tensor, gradient: Tensor, places: Tensor
 ) -> Tensor:
     """Return the gradient by the boundary's vectors, (batch, dim)."""
-    z, n = boundary.vectors, len(boundary.nodes)
-    at = (boundary.nodes, torch.arange(n, device=z.device))
+    z, at = boundary.vectors, boundary.at
     slopes, gradient, places = slopes[at], gradient[at], places[at]
     match aggregation:
         case Aggregation.SUM | Aggregation.MEAN:

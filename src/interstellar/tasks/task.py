@@ -9,7 +9,8 @@ from interstellar.evaluation.metrics import Metrics
 from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from interstellar.model.propagation_graph import PropagationGraph
-from interstellar.model.propagation_network import PropagationNetwork, PropagationSize
+from interstellar.model.propagation_layer import PropagationSize
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
@@ -53,7 +54,8 @@ def network_for(task: Task, architecture: Architecture, settings: TrainingSettin
             "Choose the model walks."
         )
     size = PropagationSize(n_relations=len(task.graph.relations), dim=settings.dim)
-    return PropagationNetwork(settings.propagation.of(architecture), size, edges_of(task))
+    propagation, n_kept = settings.propagation.of(architecture), settings.propagation.nodes
+    return PropagationNetwork(propagation, size, edges_of(task), n_kept)
 
 
 def edges_of(task: LinkPrediction) -> PropagationGraph:

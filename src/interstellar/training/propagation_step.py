@@ -23,6 +23,8 @@ from interstellar.training.settings import Precision, PropagationSettings, Train
 
 CPU_BYTES = 2**30
 """What a part of a batch may take on the CPU."""
+N_SUMS = 1024
+"""Of which the norm of the gradient is made."""
 
 
 def ready_propagation_step(
@@ -34,8 +36,9 @@ def ready_propagation_step(
     """Return a step that fits into the memory, and the function that does it."""
     step = PropagationStep(network, paths, settings, parameters)
     if paths.device.type == "cpu":
-        graph, n_layers = network.graph, len(network.layers)
-        n_numbers = n_layers * network.size.dim * (8 * graph.n_entities + 2 * graph.n_edges)
+        graph, n_layers, n_nodes = network.graph, len(network.layers), network.nodes_a_query
+        n_edges = graph.n_edges * n_nodes // graph.n_entities
+        n_numbers = n_layers * network.size.dim * (8 * n_nodes + 2 * n_edges)
         step.n_parts = min(step.batch_size, -(-4 * n_numbers * step.batch_size // CPU_BYTES))
         return step, step.compute
     while True:
@@ -142,7 +145,7 @@ class PropagationStep:
 
     def _account(self, loss: Tensor) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad."""
-        norm = torch.linalg.vector_norm(self.parameters.gradients)
+        norm = norm_of(self.parameters.gradients)
         is_bad = ~torch.isfinite(loss + norm)
         self.loss_sum += loss
         is_first = is_bad & (self.bad_step == 0)
@@ -151,6 +154,13 @@ class PropagationStep:
         most = self.settings.gradient_norm
         factor = torch.ones_like(norm) if most is None else (most / norm).clamp(max=1.0)
         return factor, is_bad
+
+
+def norm_of(x: Tensor) -> Tensor:
+    """Return the length of a long vector, added up alike with any number of threads."""
+    n_whole = len(x) - len(x) % N_SUMS
+    sums = x[:n_whole].view(-1, N_SUMS).square().sum(dim=0)
+    return (sums.sum() + x[n_whole:].square().sum()).sqrt()
 
 
 @final

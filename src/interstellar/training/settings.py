@@ -79,10 +79,15 @@ class PropagationSettings:
     left_out: LeftOut = LeftOut.TRIPLETS
     queries_per_epoch: int = 2**15
     """At most so many of the training queries, drawn anew for each epoch, are one."""
+    nodes: int | None = None
+    """So many a query keeps after each layer, those with the highest logits; None: all."""
 
     def __post_init__(self) -> None:
-        for name, most in (("depth", MAX_DEPTH), ("queries_per_epoch", MAX_COUNT)):
+        limits = {"depth": MAX_DEPTH, "queries_per_epoch": MAX_COUNT, "nodes": MAX_COUNT}
+        for name, most in limits.items():
             value = getattr(self, name)
+            if name == "nodes" and value is None:
+                continue
             if type(value) is not int or not 1 <= value <= most:
                 raise SettingsError(
                     f"{name} is {value!r}, but it must be a whole number from 1 to {most}. "
@@ -205,6 +210,9 @@ class SettingsChanges(TypedDict, total=False):
     left_out: Annotated[
         str | None, "Edges left out while they are asked for in training: triplets or between."
     ]
+    nodes: Annotated[
+        int | None, "Nodes that a query of a propagation keeps after each layer; else all."
+    ]
 
 
 def with_changes(
@@ -261,7 +269,7 @@ PROPAGATION_CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
     ("update", Update),
     ("left_out", LeftOut),
 )
-PROPAGATION_FIELDS = ("depth", *(name for name, _ in PROPAGATION_CHOICES))
+PROPAGATION_FIELDS = ("depth", "nodes", *(name for name, _ in PROPAGATION_CHOICES))
 """Those that can be changed one by one."""
 _COUNTS = (
     ("batch_size", 1, "The paper has 512 to 2048."),
