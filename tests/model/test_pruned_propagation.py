@@ -100,3 +100,21 @@ def test_entities_that_nothing_reaches_are_alike_and_the_choice_has_a_gradient()
         assert len(values) > 1
     slopes = torch.autograd.grad(logits.sum(), tuple(network.reader.parameters()))
     assert all(slope.abs().sum() > 0 for slope in slopes)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("relations", ["own", "query"])
+def test_cuda_answers_as_the_cpu_does_in_float64(relations: str) -> None:
+    network = build(from_text(f"{NBF}; relations = {relations}; depth = 3"), dim=32)
+    edges, cuda = build_graph().all_edges(), torch.device("cuda")
+    expected = prune(network.double(), edges, 2)
+
+    network.n_kept = 2
+    found = (
+        network.float()
+        .to(cuda)
+        .logits_over(network.graph.all_edges(), SUBJECTS.to(cuda), QUERIES.to(cuda))
+    )
+
+    torch.testing.assert_close(found.double().cpu(), expected, rtol=1e-3, atol=1e-3)
