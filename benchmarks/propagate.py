@@ -30,7 +30,7 @@ from interstellar.architecture.propagation import LeftOut, Propagation, from_tex
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import with_inverses
 from interstellar.device import find_device, mixed_products
-from interstellar.model import edge_attention, propagation_network
+from interstellar.model import edge_attention, propagation_layer, propagation_network
 from interstellar.model.propagation_graph import PropagationGraph
 from interstellar.model.propagation_layer import PropagationSize
 from interstellar.model.propagation_network import PropagationNetwork
@@ -68,7 +68,7 @@ def main() -> None:
     ).to(device)
     propagation = from_text(arguments.propagation)
     size = PropagationSize(n_relations=len(graph.relations), dim=arguments.dim)
-    network = PropagationNetwork(propagation, size, edges)
+    network = PropagationNetwork(propagation, size, edges, arguments.nodes)
     network.initialise(torch.Generator().manual_seed(arguments.seed))
     network.to(device)
     report(arguments, event="begin", **describe(network, propagation, graph, device))
@@ -82,6 +82,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--propagation", default=DEFAULT)
     parser.add_argument("--dim", type=int, default=32)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--nodes", type=int, help="that a query keeps after each layer; else all")
     parser.add_argument("--left-out", type=LeftOut, default=LeftOut.TRIPLETS)
     parser.add_argument("--steps", type=int, default=20, help="that are timed")
     parser.add_argument("--only-ours", action="store_true", help="leave the plain one out")
@@ -114,6 +115,7 @@ def describe(
         "data": graph.name,
         "propagation": to_text(propagation),
         "dim": network.size.dim,
+        "nodes": network.n_kept,
         "parameters": sum(p.numel() for p in network.parameters()),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
     }
@@ -151,8 +153,8 @@ def measure_steps(
 def written_plainly() -> Iterator[None]:
     """Let networks compute without kernels, and aggregate all messages at once."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(propagation_network, "aggregate", aggregate_plainly))
-        for module in (propagation_network, edge_attention):
+        stack.enter_context(patch.object(propagation_layer, "aggregate", aggregate_plainly))
+        for module in (propagation_layer, propagation_network, edge_attention):
             stack.enter_context(patch.object(module, "has_kernels", lambda _: False))
         yield
 

@@ -1,6 +1,6 @@
 """Tests of the kernels of propagation on the CPU, where Triton's interpreter is the compiler.
 
-Not collected by themselves: `test_aggregation_kernel.py` runs them with TRITON_INTERPRET=1, which
+Not collected by themselves: `test_network_kernels.py` runs them with TRITON_INTERPRET=1, which
 must be set before the kernels are imported.
 """
 

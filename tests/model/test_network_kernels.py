@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-KERNEL_TESTS = Path(__file__).with_name("interpreted_kernels.py")
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["interpreted_kernels", "interpreted_propagation_kernels"])
 @pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed")
-def test_every_kernel_computes_what_its_plain_counterpart_does() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(KERNEL_TESTS)]
+def test_every_kernel_computes_what_its_plain_counterpart_does(name: str) -> None:
+    file = str(Path(__file__).with_name(f"{name}.py"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
 
     done = subprocess.run(
         [*command, "-W", "ignore:overflow encountered in cast:RuntimeWarning"],

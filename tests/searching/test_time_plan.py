@@ -24,6 +24,7 @@ from interstellar.searching.time_plan import (
     fit_to_time,
     idle_paths,
     measure_speed,
+    refuse_too_short,
     with_epochs,
 )
 from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION
@@ -233,3 +234,12 @@ def test_the_speed_of_a_propagation_is_that_of_its_queries() -> None:
 
     assert measure_speed(graph, small, CPU).n_steps == -(-2 * len(graph.train) // 64)
     assert measure_speed(graph, fewer, CPU).n_steps == 2
+
+
+def test_what_was_needed_to_begin_is_taken_off_the_time() -> None:
+    settings = replace(LINK_PREDICTION, max_epochs=9, validate_every=1)
+    speed = Speed(epoch_seconds=0.1, valid_seconds=0.1)
+
+    refuse_too_short(settings, speed, 1.0, spent=0.7)
+    with pytest.raises(SettingsError, match=r"the time is 1 s and 0.9 s were needed to begin"):
+        refuse_too_short(settings, speed, 1.0, spent=0.9)

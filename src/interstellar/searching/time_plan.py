@@ -157,12 +157,15 @@ def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float) -> in
     return max(0, min(settings.max_epochs, n_epochs))
 
 
-def refuse_too_short(settings: TrainingSettings, speed: Speed, seconds: float) -> None:
-    """Raise where there is no time for a few epochs."""
+def refuse_too_short(
+    settings: TrainingSettings, speed: Speed, seconds: float, spent: float = 0.0
+) -> None:
+    """Raise where there is no time for a few epochs, or after what was spent for a single one."""
     epoch_seconds = speed.per_epoch(settings)
-    if epoch_seconds * FEWEST_TRAININGS > seconds:
+    if epoch_seconds * FEWEST_TRAININGS > seconds or epoch_seconds > seconds - spent:
+        begun = f" and {spent:.2g} s were needed to begin" if spent else ""
         raise SettingsError(
-            f"the time is {seconds:.3g} s, but one epoch on this graph takes about "
+            f"the time is {seconds:.3g} s{begun}, but one epoch on this graph takes about "
             f"{epoch_seconds:.2g} s here, so hardly a network could be trained. Give at least "
             f"{math.ceil(20 * epoch_seconds / 60)}m, or a smaller dimension."
         )

@@ -1,5 +1,6 @@
 """What a search or a tuning found, and its winner as a trained network."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,12 @@ from interstellar.searching.search_run import (
     search_run,
     winners_elsewhere,
 )
-from interstellar.searching.time_plan import describe_plan, fit_to_time, measure_speed
+from interstellar.searching.time_plan import (
+    describe_plan,
+    fit_to_time,
+    measure_speed,
+    refuse_too_short,
+)
 from interstellar.searching.trial import Trial
 from interstellar.searching.trials import Trials
 from interstellar.training.settings import TrainingSettings
@@ -208,6 +214,7 @@ class Stage:
             keeps_dim=keeps_epochs or "dim" in plan.keep,
         )
         fitted = settings if keeps_epochs else fitted
+        refuse_too_short(fitted, speed, budget.seconds, time.monotonic() - self.started)
         said = describe_plan(
             fitted,
             speed,
