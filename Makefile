@@ -11,7 +11,7 @@ IS_LINUX := $(filter Linux,$(shell uname -s))
 
 DEV := $(VENV)/.dev
 # Neither those that run whole commands and examples nor those that start many processes.
-QUICK := $(filter-out $(addprefix tests/,adapters cli engine inference reproduce runs searching tasks workflow),$(patsubst %/__init__.py,%,$(wildcard tests/*/__init__.py))) \
+QUICK := $(filter-out $(addprefix tests/,adapters cli dashboard engine inference reproduce runs searching tasks workflow),$(patsubst %/__init__.py,%,$(wildcard tests/*/__init__.py))) \
 	tests/engine/test_engine.py tests/test_printable.py tests/test_repository_shape.py tests/test_paper.py
 
 # The sets that tests may use; those that need them say so and are left out without.
@@ -32,11 +32,15 @@ demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, n
 
 .PHONY: test
 test: check docs ## Run every check and every test
-	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
+
+.PHONY: faults
+faults: $(DEV) ## Disturb searches at 200 random moments (about 8 minutes)
+	$(BIN)/pytest -m faults
 
 .PHONY: quick
 quick: $(DEV) ## Run the tests of the parts, in under a minute: no commands, workers or real sets
-	$(BIN)/pytest -n 2 -q -m "not slow and not benchmark_sets" $(QUICK)
+	$(BIN)/pytest -n 2 -q -m "not slow and not faults and not benchmark_sets" $(QUICK)
 
 .PHONY: check
 check: $(DEV) ## Lint, types, layers, spelling, dependencies
@@ -63,6 +67,10 @@ reference: $(DEV) ## Write the reference of commands and names anew
 .PHONY: tables
 tables: $(DEV) ## Write the tables of the manual and the README anew from results
 	$(BIN)/python docs/tables.py
+
+.PHONY: rivals
+rivals: $(DEV) ## Write the page of rivals anew from results
+	$(BIN)/python docs/rivals_page.py
 
 .PHONY: bench
 bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)

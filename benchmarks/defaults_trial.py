@@ -19,11 +19,11 @@ from interstellar.data.catalogue import data_root
 from interstellar.data.graph import AnyGraph, GraphPair, Task, task_of
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.errors import TrainingError
-from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.randomness import spawn
+from interstellar.rivals.network import Network
 from interstellar.runs.run import name_device
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task as TrainedTask

@@ -32,6 +32,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("graphs", nargs="+", help="or folders of `extra` or `inductive`")
+    parser.add_argument("--model", default="propagation", help="or walks, to compare with")
     parser.add_argument("--architecture", default=MESSAGE)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings")
     parser.add_argument("--seeds", type=int, default=1)
@@ -42,12 +43,14 @@ def main() -> None:
         name: read_value(value) for name, _, value in (x.partition("=") for x in arguments.set)
     }
     wanted = {"architecture": arguments.architecture, "set": given}
+    if arguments.model != "propagation":
+        wanted |= {"model": arguments.model}
     done = read_lines(arguments.out)
     for seed in range(arguments.seeds):
         for name in arguments.graphs:
             line = {"graph": name, "seed": seed, **wanted}
             if not any(line.items() <= each.items() for each in done):
-                found = measure(name, seed, arguments.architecture, given, arguments.device)
+                found = measure(arguments, name, seed, given)
                 note(arguments.out, line | found)
 
 
@@ -65,16 +68,16 @@ def find(name: str) -> str | Path:
     return next((folder for folder in folders if folder.is_dir()), name)
 
 
-def measure(name: str, seed: int, architecture: str, given: dict[str, Any], device: str) -> Line:
+def measure(arguments: argparse.Namespace, name: str, seed: int, given: dict[str, Any]) -> Line:
     """Train once, and return what came of it."""
     source, started = find(name), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         model = interstellar.train(
             source,
-            architecture,
-            model="propagation",
+            arguments.architecture,
+            model=arguments.model,
             seed=seed,
-            device=device,
+            device=arguments.device,
             out=Path(folder) / "run",
             **given,
         )
@@ -84,10 +87,10 @@ def measure(name: str, seed: int, architecture: str, given: dict[str, Any], devi
             "best_epoch": model.result["best_epoch"],
             "step_ms": model.result["step_ms"],
             "seconds": round(time.perf_counter() - started, 1),
-            "device": name_device(find_device(device)),
+            "device": name_device(find_device(arguments.device)),
         }
         unseen = Path(f"{source}_ind")
-        if unseen.is_dir():
+        if unseen.is_dir() and arguments.model == "propagation":
             asked = interstellar.open(model.path, graph=unseen)
             among_few = asked.evaluate(negatives=N_NEGATIVES)
             found |= {"unseen": asked.evaluate(), f"unseen_among_{N_NEGATIVES}": among_few}

@@ -19,8 +19,9 @@ from interstellar.device import find_device
 from interstellar.runs.experiment import ANY, Experiment
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.search_loop import SearchLoop
-from interstellar.searching.search_run import Workers, build_strategy, search_run
+from interstellar.searching.search_run import build_strategy, search_run
 from interstellar.searching.trial import TrialResult
+from interstellar.searching.workers import Workers
 from interstellar.training.presets import search_settings
 from interstellar.workflow.chosen_plan import with_known
 from report import print_figures

@@ -36,7 +36,8 @@ from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import name_device
 from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.judge import TRIALS
-from interstellar.searching.retraining import FINAL, read_state, tuned_settings
+from interstellar.searching.retraining import read_state, tuned_settings
+from interstellar.searching.search_journal import FINAL
 from interstellar.searching.trial import Trial
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import build_network, task_for
@@ -160,7 +161,7 @@ def measure_trial(out: Path, graph: AnyGraph, trial: Trial | None, device: torch
         return {"test": None}
     searched = read_experiment(RunFolder.open(out).experiment_file).settings
     settings, task = tuned_settings(searched, trial), task_for(graph)
-    network = build_network(task, trial.architecture, dim=settings.dim, dropout=0.0)
+    network = build_network(task, trial.point, dim=settings.dim, dropout=0.0)
     for name, parameter in network.named_parameters():
         parameter.data.copy_(state.tensors[f"best.{name}"])
     measured = task.measure(network.to(device), Split.TEST).as_dict()

@@ -34,15 +34,15 @@ from interstellar.architecture.search_space import SearchSpace
 from interstellar.data.graph import KnowledgeGraph, task_of
 from interstellar.device import find_device
 from interstellar.evaluation.ranks import double_ranks
-from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.walk_graph import WalkGraph
+from interstellar.rivals.network import Network
 from interstellar.searching.supernet import Supernet, queries_of, train_uniformly
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, build_network, task_for
 from interstellar.training.loop import SilentObserver, Training
 from interstellar.training.presets import search_settings
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from interstellar.workflow.given import trial_settings
 from searches import load
 

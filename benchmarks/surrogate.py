@@ -250,7 +250,7 @@ class Oracle:
 
     def worth(self, proposal: Proposal) -> float:
         assert proposal.architecture is not None
-        code = np.array([encode(canonical_form(proposal.architecture))])
+        code = np.array([encode(canonical_form(proposal.point))])
         [found] = self.model.predict(indicate(code))
         return float((found - self.drawn.mean()) / self.drawn.std())
 
@@ -281,7 +281,7 @@ class Planted:
 
     def worth(self, proposal: Proposal) -> float:
         assert proposal.architecture is not None
-        total = self._sum(proposal.architecture, proposal.changes)
+        total = self._sum(proposal.point, proposal.changes)
         return (total - self.mean) / self.deviation
 
     def judge(self, proposal: Proposal) -> float:
@@ -369,7 +369,7 @@ def build_proposer(
         point = locate_changes(settings, proposal.changes)
         assert proposal.architecture is not None
         assert point is not None
-        tpe.tell((*SearchSpace().locate(proposal.architecture), *point), score)
+        tpe.tell((*SearchSpace().locate(proposal.point), *point), score)
 
     return ask, tell
 

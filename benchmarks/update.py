@@ -32,7 +32,7 @@ from interstellar.runs.experiment import Experiment
 from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import train_run
 from interstellar.runs.update_run import plan_update, update_run
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from interstellar.workflow.given import final_settings
 
 CPU = torch.device("cpu")

@@ -45,13 +45,14 @@ TITLE_BY_FOLDER = {
     "training": "From a graph to answers",
     "runs": "From a graph to answers",
     "searching": "From a graph to answers",
+    "reporting": "Runs on a page, and side by side",
     "data": "Graphs",
     "paths": "Paths",
     "architecture": "Architectures",
 }
 """The parts of the Python page in their order; names from elsewhere are under `OTHERS`."""
 OTHERS = "Everything else"
-WITH_METHODS = ("Model", "SearchResult", "Alignment")
+WITH_METHODS = ("Model", "SearchResult", "Alignment", "Comparison")
 
 
 def commands_page() -> str:

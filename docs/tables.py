@@ -1,4 +1,4 @@
-"""Writes the tables of what searches gain into `search.md` and the README.
+"""Writes the tables of what searches gain and propagations reach into the manual and the README.
 
 Every figure in them comes from files in `results/benchmarks`. `make tables` writes them anew,
 between the lines that name them; a test fails where a page is not what the files say.
@@ -23,9 +23,15 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))
 
 from lines import Line, read_lines  # noqa: E402
+from propagations_report import (  # noqa: E402
+    fraction,
+    propagations_table,
+    trained_by_graph,
+    unseen_table,
+)
 from strategies_report import Results, overall_table, rivals_table, table  # noqa: E402
 
-PAGES = (ROOT / "docs" / "search.md", ROOT / "README.md")
+PAGES = (ROOT / "docs" / "search.md", ROOT / "docs" / "propagation.md", ROOT / "README.md")
 MEASURED = ROOT / "results" / "benchmarks"
 BLOCK = re.compile(
     r"(<!-- table (\w+): written by docs/tables\.py -->\n).*?(<!-- end of table -->)", re.DOTALL
@@ -238,20 +244,37 @@ def compare_rows(rows: Sequence[Row]) -> Iterator[list[str]]:
     yield ["ahead on average, points", "", "", "", "", *means, "", ""]
 
 
-def summary_table(rows: Sequence[Row]) -> str:
-    """Return searches and best known models alone, graphs beside pairs."""
-    header = ["graph", "best known, MRR", SEARCH, "seconds"]
+def summary_table(rows: Sequence[Row], propagations: Sequence[Line]) -> str:
+    """Return searches, best known models and propagations alone, graphs beside pairs."""
+    header = ["graph", "best known, MRR", SEARCH, "seconds", "propagation"]
     header += ["pair", "best known, Hits@1", SEARCH, "seconds"]
-    halves = (
-        [
-            [row.graph, row.show("known"), row.show(SEARCH), f"{row.seconds:.0f}"]
-            for row in rows
-            if row.is_pair is of_pairs
-        ]
-        for of_pairs in (False, True)
-    )
-    empty = [""] * 4
-    return table(header, [[*a, *b] for a, b in zip_longest(*halves, fillvalue=empty)])
+    by_graph = trained_by_graph(propagations)
+    graphs = [
+        [*summary_row(row), reached(by_graph.get(row.graph, ()))] for row in rows if not row.is_pair
+    ]
+    pairs = [summary_row(row) for row in rows if row.is_pair]
+    both = zip_longest(graphs, pairs)
+    return table(header, [[*(a or [""] * 5), *(b or [""] * 4)] for a, b in both])
+
+
+def summary_row(row: Row) -> list[str]:
+    """Return the cells of a graph or a pair."""
+    return [row.graph, row.show("known"), row.show(SEARCH), f"{row.seconds:.0f}"]
+
+
+def reached(lines: Sequence[Line]) -> str:
+    """Return the mean test MRR of some trainings as a cell."""
+    return fraction([line["metrics"]["test"]["mrr"] for line in lines]) if lines else "–"
+
+
+def known_along_walks(rows: Iterable[Row], trained: Iterable[Line]) -> dict[str, float]:
+    """Return the test MRR of the best known model of each graph, else that of ComplEx."""
+    known = {
+        graph: statistics.fmean(line["metrics"]["test"]["mrr"] for line in lines)
+        for graph, lines in trained_by_graph(trained, "walks").items()
+    }
+    known |= {row.graph: row.score_by_way["known"] for row in rows if "known" in row.score_by_way}
+    return known
 
 
 def write_tables() -> dict[str, str]:
@@ -259,11 +282,15 @@ def write_tables() -> dict[str, str]:
     checks = [line for file in MEASURED.glob("defaults/check_*.gz") for line in read_lines(file)]
     rows = read_rows(read_lines(MEASURED / "searches_cuda.jsonl.gz"), checks)
     strategies = Results(read_lines(MEASURED / "strategies.jsonl.gz"))
+    on_cpu = read_lines(MEASURED / "propagations.jsonl")
+    propagations = [*read_lines(MEASURED / "propagations_cuda.jsonl"), *on_cpu]
     return {
         "searches": searches_table(rows),
-        "summary": summary_table(rows),
+        "summary": summary_table(rows, propagations),
         "strategies": overall_table(strategies),
         "hybrid": rivals_table(strategies),
+        "propagations": propagations_table(propagations, known_along_walks(rows, on_cpu)),
+        "unseen": unseen_table(propagations),
     }
 
 

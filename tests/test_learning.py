@@ -11,7 +11,7 @@ from interstellar.data.loading import load
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.training_run import train_run
 from interstellar.training.presets import ALIGNMENT, COUNTRIES, LINK_PREDICTION
-from interstellar.training.settings import SettingsChanges, with_changes
+from interstellar.training.settings_changes import SettingsChanges, with_changes
 from tests.tiny_graphs import write_rows
 
 pytestmark = pytest.mark.slow

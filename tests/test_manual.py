@@ -1,19 +1,10 @@
 """The manual: it builds, its reference is whole, its drawings are true, its pages run."""
 
-import json
 import re
 import shlex
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import pytest
 import typer
@@ -23,6 +14,7 @@ from interstellar.architecture.drawing import draw_svg
 from interstellar.architecture.notation import read_architecture
 from interstellar.cli.app import app
 from tests.cli.run_command import run_command
+from tests.dashboard.started_servers import fetch, started
 from tests.manual_page import DOCS, run_page
 from tests.tiny_graphs import EUROPE, write_rows
 
@@ -115,8 +107,8 @@ def test_the_classes_that_the_glossary_names_are_public() -> None:
     assert set(named) <= set(interstellar.__all__)
 
 
-def test_the_server_of_the_manual_answers_and_suggests_names(tmp_path: Path) -> None:
-    interstellar.train(
+def test_the_client_of_the_manual_is_answered(tmp_path: Path) -> None:
+    model = interstellar.train(
         [*EUROPE, ("armenia", "locatedin", "asia"), *near_rows()],
         "TransE",
         dim=8,
@@ -124,60 +116,27 @@ def test_the_server_of_the_manual_answers_and_suggests_names(tmp_path: Path) -> 
         out=tmp_path / "run",
         progress=False,
     )
+    page = (DOCS / "howto" / "serve_predictions.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"^```py\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
-    with serving_manual_page(tmp_path) as ask:
-        status, answers = ask(subject="armenia", relation="locatedin")
-        misspelt, error = ask(subject="armenai", relation="locatedin")
-        missing, _ = ask(subject="armenia")
+    with started("serve", tmp_path / "run", "--port", 0) as (_, said):
+        client = program.replace("http://127.0.0.1:8000/", said["address"])
+        done = subprocess.run(
+            [sys.executable, "-c", client], capture_output=True, text=True, check=True
+        )
+        status, error = fetch(f"{said['address']}predict?subject=armenai&relation=locatedin")
 
-    assert status == 200
-    assert [isinstance(name, str) and 0 < chance < 1 for name, chance in answers] == [True] * 3
-    assert (misspelt, missing) == (400, 400)
-    assert "armenia" in error["error"]
+    expected = model.predict(subject="armenia", relation="locatedin", k=3)
+    printed = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert printed == [[str(each.rank), each.entity] for each in expected]
+    assert status == 400
+    assert "armenia" in error
 
 
 def near_rows() -> list[tuple[str, str, str]]:
     """Return facts enough for some of them to be held out."""
     names = ("france", "spain", "portugal", "italy", "europe", "austria")
     return [(s, "near", o) for s in names for o in names if s != o]
-
-
-@contextmanager
-def serving_manual_page(folder: Path) -> Iterator[Any]:
-    """Run the server that the manual shows, and give a function that asks it."""
-    page = (DOCS / "howto" / "serve_predictions.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"^```py\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
-    port = find_free_port()
-    (folder / "serve.py").write_text(program.replace("8000", str(port)), encoding="utf-8")
-    with subprocess.Popen(
-        [sys.executable, "serve.py"], cwd=folder, stderr=subprocess.DEVNULL
-    ) as server:
-        try:
-            yield lambda **query: ask_server(server, f"http://127.0.0.1:{port}/", query)
-        finally:
-            server.kill()
-
-
-def find_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
-
-
-def ask_server(server: subprocess.Popen[bytes], url: str, query: dict[str, str]) -> tuple[int, Any]:
-    """Return status and reply, as soon as the server listens."""
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            with urlopen(f"{url}?{urlencode(query)}", timeout=60) as reply:
-                return reply.status, json.load(reply)
-        except HTTPError as error:
-            with error:
-                return error.code, json.load(error)
-        except URLError:
-            assert server.poll() is None, "the server has ended"
-            assert time.monotonic() < deadline, "the server does not listen"
-            time.sleep(0.2)
 
 
 def build_manual(folder: Path) -> None:

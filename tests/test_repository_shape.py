@@ -26,6 +26,7 @@ BASES_BY_FILE = {
 }
 
 TESTS_OF_SEVERAL_MODULES = {
+    "dashboard/test_browser.py",
     "evaluation/test_against_pykeen.py",
     "model/test_canonical_networks.py",
     "paths/test_published_sets.py",

@@ -91,7 +91,7 @@ def test_what_was_found_can_be_trained_again(found: SearchResult, tmp_path: Path
     propagation = model.trained.experiment.settings.propagation
     assert propagation is not None
     assert propagation.of(model.architecture) == (
-        found.model.trained.experiment.settings.propagation.of(found.best.architecture)  # type: ignore[union-attr]
+        found.model.trained.experiment.settings.propagation.of(found.best.point)  # type: ignore[union-attr]
     )
 
 

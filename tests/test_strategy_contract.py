@@ -98,7 +98,7 @@ def test_proposals_and_answer_lie_in_the_space(build: Builder, space: SearchSpac
     sizes = [len(choice.options) for choice in space.choices()]
     for proposal in proposals:
         if proposal.architecture is not None:
-            assert proposal.architecture in space
+            assert proposal.point in space
         elif (supernet := proposal.supernet) is not None and supernet.controller is not None:
             n_fixed = 0 if supernet.macro is None else 5
             assert [len(theta) for theta in supernet.controller.theta] == sizes[n_fixed:]

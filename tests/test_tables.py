@@ -86,12 +86,20 @@ def test_pairs_stand_beside_graphs_and_are_measured_by_hits() -> None:
     pair = searched(0.5, hits=0.25) | {"graph": "EN-DE"}
     graphs = [searched(0.5) | {"graph": name} for name in ("a", "b")]
 
-    table = writer.summary_table(writer.read_rows([pair, *graphs], [])).splitlines()
+    table = writer.summary_table(writer.read_rows([pair, *graphs], []), []).splitlines()
 
     assert table[2:] == [
-        "| a | – | .500 | 60 | EN-DE | – | 25.0 | 60 |",
-        "| b | – | .500 | 60 |  |  |  |  |",
+        "| a | – | .500 | 60 | – | EN-DE | – | 25.0 | 60 |",
+        "| b | – | .500 | 60 | – |  |  |  |  |",
     ]
+
+
+def test_propagations_are_means_of_seeds_and_pruned_ones_are_none() -> None:
+    trained = [propagated(0.5), propagated(0.7), propagated(0.1, nodes=100)]
+
+    table = writer.summary_table(writer.read_rows([searched(0.5)], []), trained).splitlines()
+
+    assert table[2] == "| umls | – | .500 | 60 | .600 |  |  |  |  |"
 
 
 def test_what_stands_around_a_table_is_left_alone() -> None:
@@ -100,6 +108,11 @@ def test_what_stands_around_a_table_is_left_alone() -> None:
     page = writer.fill(f"a\n{begin}\nold\n{end}\nb\n", {"one": "| new |"})
 
     assert page == f"a\n{begin}\n| new |\n{end}\nb\n"
+
+
+def propagated(mrr: float, **settings: int) -> dict[str, Any]:
+    """Return a line of `benchmarks/propagations.py`."""
+    return {"graph": "umls", "set": settings, "metrics": {"test": {"mrr": mrr}}}
 
 
 def line(

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from interstellar.paths.path_table import PathTable
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import WalkSettings
+    from interstellar.reporting.comparison import Comparison
+    from interstellar.reporting.writing import compare, report
+    from interstellar.rivals.catalogue import KnownModel, find_model, known_models
     from interstellar.runs.search_plan import Budget, Retraining, SearchPlan, StrategyName
     from interstellar.searching.trial import Trial, TrialResult
     from interstellar.training.settings import TrainingSettings
@@ -57,9 +60,12 @@ _NAMES_BY_MODULE = {
     "inference.alignment": "Alignment",
     "inference.prediction": "Answers Prediction",
     "paths.biased_walk": "sample_paths",
+    "rivals.catalogue": "KnownModel find_model known_models",
     "paths.path_table": "PathTable",
     "paths.walk_graph": "WalkGraph",
     "paths.walk_settings": "WalkSettings",
+    "reporting.comparison": "Comparison",
+    "reporting.writing": "compare report",
     "runs.search_plan": "Budget Retraining SearchPlan StrategyName",
     "searching.trial": "Trial TrialResult",
     "training.settings": "TrainingSettings",
@@ -80,10 +86,12 @@ __all__ = [
     "Answers",
     "Architecture",
     "Budget",
+    "Comparison",
     "Graph",
     "GraphPair",
     "InterstellarError",
     "KnowledgeGraph",
+    "KnownModel",
     "Macro",
     "Micro",
     "Model",
@@ -102,12 +110,16 @@ __all__ = [
     "WalkGraph",
     "WalkSettings",
     "canonical_form",
+    "compare",
     "draw_svg",
     "export",
+    "find_model",
+    "known_models",
     "load",
     "open",
     "pairs_to_frame",
     "read_architecture",
+    "report",
     "sample_paths",
     "search",
     "to_frame",

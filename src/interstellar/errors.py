@@ -7,6 +7,7 @@ InterstellarError                (exit 1)
 │   └── SettingsError            an option or setting has a value that cannot work
 ├── FetchError                   a download did not arrive whole
 ├── WriteError                   a file or folder could not be written; an OSError too
+├── BusyError                    a server has too many questions to answer already
 └── TrainingError                training cannot go on
 
 Each message says what was found and where, what must hold, and what to do next.
@@ -72,6 +73,10 @@ class FetchError(InterstellarError):
 
 class WriteError(InterstellarError, OSError):
     """A file or folder could not be written; `strerror` has the system's reason."""
+
+
+class BusyError(InterstellarError):
+    """A server has too many questions to answer already."""
 
 
 class TrainingError(InterstellarError):

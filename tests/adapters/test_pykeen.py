@@ -22,7 +22,7 @@ from interstellar.runs.trained_run import TrainedRun, open_run
 from interstellar.runs.training_run import train_run
 from interstellar.tasks.splits import Split
 from interstellar.training.presets import LINK_PREDICTION
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from tests.evaluation.pykeen_graphs import NAME_BY_KEY
 from tests.inference.named_runs import aligned_run
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.drawing import draw_svg
 from interstellar.architecture.formula import formulas, from_formula
-from interstellar.architecture.literature import NAMED, RSN, TRANSE
+from interstellar.architecture.literature import NAMED, RSN, TRANSE, name_of
 from interstellar.architecture.search_space import SearchSpace
 
 from .strategies import architectures
@@ -64,7 +64,7 @@ def test_a_published_network_is_titled_with_its_name(name: str) -> None:
     title = parse(NAMED[name]).findtext(f"{SVG}title")
 
     assert title is not None
-    assert title.startswith(("Interstellar-EN-FR", name))
+    assert title.startswith(str(name_of(NAMED[name])))
 
 
 def test_no_two_labels_overlap_in_any_wiring() -> None:

@@ -79,7 +79,7 @@ def test_the_first_published_architecture_reads_as_in_the_paper() -> None:
     assert formula == "O_s = tanh(s + h); O_r = tanh(W3 h + W4 r); v = O_s ⊗ W6 O_r"
 
 
-@pytest.mark.parametrize("name", [*LITERATURE, *PUBLISHED, "Found-DBP-WD"])
+@pytest.mark.parametrize("name", [*LITERATURE, *PUBLISHED, "Found-DBP-WD", "IPTransE"])
 def test_every_name_is_found_and_leads_to_the_same_network(name: str) -> None:
     architecture = find_by_name(name.upper())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from interstellar.cli.app import FORMER, app, describe_interruption, modernise, run, translate
+from interstellar.cli.app import FORMER, app, describe_interruption, main, modernise, run, translate
 from tests.cli.run_command import assert_refused, run_command
 from tests.imported_modules import list_imported
 
@@ -25,6 +25,21 @@ def test_help_needs_neither_torch_nor_numpy_nor_arrow() -> None:
     )
 
     assert list_imported(code, "torch", "numpy", "pyarrow", "scipy", "pooch") == []
+
+
+@pytest.mark.parametrize("given", [None, "3"])
+def test_numpy_has_one_thread_unless_told(
+    monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
+    """Its matrices are small, and threads that wait for each other made a search slow."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+
+    with pytest.raises(SystemExit):
+        main(["--version"])
+
+    assert os.environ["OPENBLAS_NUM_THREADS"] == (given or "1")
 
 
 @pytest.mark.parametrize(

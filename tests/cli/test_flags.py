@@ -13,7 +13,7 @@ import typer
 from interstellar.cli import search_commands, training_commands
 from interstellar.cli.flags import Flags, stop_on_sigterm, with_flags
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
-from interstellar.training.settings import SettingsChanges
+from interstellar.training.settings_changes import SettingsChanges
 from tests.cli.run_command import run_command
 
 PYTHON_ALONE = {"macro"}

@@ -14,8 +14,8 @@ from interstellar.cli.search_commands import describe_gain
 from interstellar.errors import SettingsError
 from interstellar.runs.search_plan import TUNED
 from interstellar.searching.finalists import Gain
-from interstellar.searching.search_run import Workers
 from interstellar.searching.trial import Trial, TrialResult
+from interstellar.searching.workers import Workers
 from tests.cli.run_command import make_run, run_command
 from tests.cli.started_programs import start, start_slow
 from tests.runs.small_runs import copy_run
@@ -455,6 +455,53 @@ def test_a_search_with_a_limit_of_time_takes_the_cores_there_are_unless_told(
     run_command(capfd, *command, "--workers", 2, "--out", tmp_path / "b")
 
     assert chosen == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--engine", "slurm"), "the engine 'slurm' is unknown. Choose local or ray."),
+        (("--ray-address", "auto"), "the engine is local"),
+        (("--engine", "ray", "--ray-address", "here"), "must be auto or host:port"),
+        (("--engine", "ray", "--ray-address", "127.0.0.1:1"), "no Ray cluster answers"),
+    ],
+)
+def test_an_engine_that_cannot_be_had_is_refused_before_anything_is_begun(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, flags: tuple[str, ...], words: str
+) -> None:
+    pytest.importorskip("ray")
+
+    outcome = run_command(capfd, *FOUR, *flags, "--out", tmp_path / "run")
+
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert words in outcome.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_search_begun_on_ray_goes_on_here_and_back_and_is_the_search_that_was_here(
+    tmp_path: Path, finished: Path
+) -> None:
+    """One worker on a cluster of its own, which ends with each life of the search."""
+    pytest.importorskip("ray")
+    out, ray = tmp_path / "run", ("--engine", "ray", "--workers", 1)
+    for n_trials, engine in ((1, ray), (2, ()), (4, ray)):
+        program = "import sys; from interstellar.cli.app import main; main(sys.argv[1:])"
+        command = (*FOUR, "--trials", n_trials, *engine, "--out", out, "--resume", "--json")
+        process = start(program, *command)
+        said, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert json.loads(said)["trials"] == n_trials
+
+    assert result_of(out)["best"] == result_of(finished)["best"]
+    assert {event["number"] for event in journal_of(out)} == {0, 1, 2, 3}
+    ends: list[list[Any]] = [journal_of(out), journal_of(finished)]
+    first_scores = [{end["number"]: end["curve"][0] for end in run} for run in ends]
+    assert first_scores[0] == first_scores[1]
+    environment = (out / "environment.json").read_text()
+    assert "auth_token" not in environment
+    assert "RAY_" not in environment
 
 
 def test_settings_are_tuned_and_the_best_are_said(

@@ -24,9 +24,12 @@ from tests.engine.workbenches import (
     build_counting_threads,
     build_doubling,
     build_faulty,
+    build_forgetful,
+    build_garbling,
     build_mortal,
     build_refusing,
     build_reporting,
+    build_stuck,
     build_talking,
     build_waiting,
 )
@@ -172,7 +175,8 @@ def test_a_piece_that_kills_its_worker_is_given_up_with_the_reason_and_others_ar
         engine.start(3, {"x": 3})
         done += wait_for_all(engine, 2)
 
-    assert done[0] == Done(0, None, f"its worker died {MAX_TRIES} times (exit code -9)")
+    died = "its worker died (exit code -9)"
+    assert done[0] == Done(0, None, f"given up after {MAX_TRIES} tries: {died}")
     assert done[1:] == [Done(x, {"doubled": 2 * x}) for x in (1, 2, 3)]
 
 
@@ -260,6 +264,67 @@ def test_a_worker_that_hangs_is_ended_at_the_deadline_and_the_next_piece_is_done
         assert engine.wait(time.monotonic() + 60) == [Done(1, {"doubled": 2})]
 
 
+def test_a_worker_that_hangs_is_replaced_and_its_piece_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interstellar.engine.pulse.FROZEN_SECONDS", 0.2)
+    monkeypatch.setattr("interstellar.engine.pulse.N_LONGEST", 2)
+    with opened(build_waiting, {"folder": str(tmp_path)}, ["cpu"]) as engine:
+        engine.start(0, {"x": 4})
+        hung = wait_for_file(tmp_path, "piece-4.*")
+        os.kill(hung, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+
+        assert engine.wait() == [Done(0, {"doubled": 8})]
+
+    assert len(list(tmp_path.glob("piece-4.*"))) == 2
+
+
+def test_a_piece_that_hangs_every_time_is_given_up_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for what does not come, though its worker beats."""
+    monkeypatch.setattr("interstellar.engine.pulse.IDLE_SECONDS", 2.0)
+    monkeypatch.setattr("interstellar.engine.pulse.N_LONGEST", 1)
+    with opened(build_stuck, {"folder": str(tmp_path)}, ["cpu"]) as engine:
+        engine.start(0, {"x": 4})
+
+        [done] = engine.wait()
+
+    assert done.outcome is None
+    assert done.failure is not None
+    assert done.failure.startswith("given up after 2 tries: its worker hung (it did nothing for ")
+    assert len(list(tmp_path.glob("piece-4.*"))) == MAX_TRIES
+
+
+@pytest.mark.parametrize(("n_times", "n_workers"), [(1, 2), (2, 2)])
+def test_a_worker_out_of_memory_gives_it_back_and_its_piece_is_tried_once_more(
+    tmp_path: Path, n_times: int, n_workers: int
+) -> None:
+    told = {"folder": str(tmp_path), "n_times": n_times}
+    with opened(build_forgetful, told, ["cpu"]) as engine:
+        engine.start(0, {"x": 4})
+        done = engine.wait()
+
+    failure = "given up after 2 tries: its worker ran out of memory"
+    assert done == [Done(0, {"doubled": 8}) if n_times == 1 else Done(0, None, failure)]
+    assert len({path.suffix for path in tmp_path.glob("try-*")}) == n_workers
+
+
+@pytest.mark.parametrize(
+    "words", ["garbage", "[]", '{"outcome": 3}', '{"progress": [7, 1, 2]}', '{"beat": null}', ""]
+)
+def test_a_worker_that_says_what_is_no_answer_is_replaced_and_its_piece_done_again(
+    tmp_path: Path, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(build_garbling, {"folder": str(tmp_path), "words": words}, ["cpu"]) as engine:
+        engine.start(0, {"x": 4})
+
+        assert engine.wait() == [Done(0, {"doubled": 8})]
+
+    assert "said what is no answer and is replaced" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("n_asked", "n_pieces", "n_cores", "n_used"),
     [(1000, 1, 8, 1), (1000, None, 8, 8), (1000, 5, 8, 5), (3, 9, 8, 3), (4, 0, 8, 1)],
@@ -309,6 +374,6 @@ def test_workers_that_die_before_they_serve_end_the_work_with_the_reason(
         engine.start(0, {"x": 1})
 
         with pytest.raises(
-            InterstellarError, match=r"could not be started: died 3 .* \(exit code 1"
+            InterstellarError, match=r"could not be started: it died \(exit code 1\) .*2 tries"
         ):
             engine.wait()

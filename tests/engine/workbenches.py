@@ -2,8 +2,11 @@
 
 import os
 import signal
+import stat
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from interstellar.engine.engine import OnProgress, Plain, Workbench
@@ -107,3 +110,48 @@ def build_faulty(told: Plain, device: str) -> Workbench:
         return {"x": 1 / work["x"]}
 
     return divide
+
+
+def build_forgetful(told: Plain, device: str) -> Workbench:
+    """Run out of memory at each piece, as often as it is told."""
+    del device
+    folder = Path(told["folder"])
+
+    def double_or_run_out(work: Plain, _: OnProgress) -> Plain:
+        n_tries = len(list(folder.glob(f"try-{work['x']}-*")))
+        (folder / f"try-{work['x']}-{n_tries}.{os.getpid()}").touch()
+        if n_tries < told["n_times"]:
+            raise MemoryError
+        return {"doubled": 2 * work["x"]}
+
+    return double_or_run_out
+
+
+def build_garbling(told: Plain, device: str) -> Workbench:
+    """Say once what is no answer, where answers are said."""
+    del device
+    once = Path(told["folder"]) / "once"
+
+    def garble(work: Plain, _: OnProgress) -> Plain:
+        if not once.exists():
+            once.touch()
+            for descriptor in range(3, 10):  # the copy of standard output is among them
+                with suppress(OSError):
+                    if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                        os.write(descriptor, told["words"].encode() + b"\n")
+        return {"doubled": 2 * work["x"]}
+
+    return garble
+
+
+def build_stuck(told: Plain, device: str) -> Workbench:
+    """Wait for what does not come."""
+    del device
+    folder = Path(told["folder"])
+
+    def get_stuck(work: Plain, _: OnProgress) -> Plain:
+        (folder / f"piece-{work['x']}.{os.getpid()}").touch()
+        threading.Event().wait()
+        return {}
+
+    return get_stuck

@@ -18,7 +18,7 @@ from interstellar.runs.trained_run import open_run
 from interstellar.runs.training_run import train_run
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.training.presets import COUNTRIES
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from tests.inference.small_predictors import CPU, draw_network, europe, graph_of, random_graph
 
 ARCHITECTURES = ("ComplEx", "PTransE-add", "RSN", "Chains")

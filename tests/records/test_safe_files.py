@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from interstellar.errors import SettingsError, WriteError
-from interstellar.records.safe_files import new_folder, refuse_taken, replacing_file
+from interstellar.records.safe_files import (
+    find_run_around,
+    new_folder,
+    refuse_taken,
+    replacing_file,
+)
 
 
 def write_half(path: Path) -> None:
@@ -250,3 +255,13 @@ def test_other_files_are_replaced(tmp_path: Path) -> None:
         file.write(b"after")
 
     assert answers.read_text() == "after"
+
+
+def test_the_run_around_a_file_is_found_also_where_the_file_is_not_there_yet(
+    tmp_path: Path,
+) -> None:
+    for name in ("experiment.toml", "journal.jsonl"):
+        (tmp_path / name).touch()
+
+    assert find_run_around(tmp_path / "deep" / "page.html") == tmp_path.resolve()
+    assert find_run_around(tmp_path) is None

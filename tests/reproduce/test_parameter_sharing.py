@@ -41,8 +41,9 @@ from interstellar.runs.search_plan import SearchPlan, StrategyName
 from interstellar.searching.judge import Judge
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.search_loop import SearchLoop
-from interstellar.searching.search_run import Workers, build_strategy
+from interstellar.searching.search_run import build_strategy
 from interstellar.searching.supernet import Supernet, train_uniformly
+from interstellar.searching.workers import Workers
 from interstellar.training.presets import search_settings
 from tests.searching.fake_judge import architectures_of
 

@@ -25,8 +25,8 @@ from interstellar.training.settings import (
     Metric,
     Optimizer,
     TrainingSettings,
-    replace_settings,
 )
+from interstellar.training.settings_changes import replace_settings
 from tests.training.settings_strategies import all_settings, experiments
 
 EXAMPLE = Experiment(data="WN18RR", architecture="TransE", seed=3, settings=LINK_PREDICTION)

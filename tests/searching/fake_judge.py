@@ -45,7 +45,7 @@ FAILED = scored(None)
 def judge(space: SearchSpace, proposal: Proposal, score: Score) -> TrialResult:
     """Return what a judge with this score would tell."""
     if proposal.architecture is not None:
-        return scored(score(proposal.architecture))
+        return scored(score(proposal.point))
     assert proposal.supernet is not None
     if proposal.supernet.controller is None:
         return TrialResult(weights=weigh_options(space, score))
@@ -95,7 +95,7 @@ def search(
 
 def architectures_of(proposals: Sequence[Proposal]) -> list[Architecture]:
     """Return what was trained from scratch."""
-    return [p.architecture for p in proposals if p.architecture is not None]
+    return [p.point for p in proposals if p.architecture is not None]
 
 
 def scores_of(proposals: Sequence[Proposal], score: Score) -> list[float]:

@@ -66,7 +66,7 @@ class FakeWorkbench:
             return judge(self.space, proposal, score_network)
         if proposal.changes:
             return self._train(proposal, float(proposal.changes["dropout"]))
-        return self._train(proposal, score_network(proposal.architecture, proposal.seed))
+        return self._train(proposal, score_network(proposal.point, proposal.seed))
 
     def _train(self, proposal: Proposal, score: float) -> TrialResult:
         if self.is_late(proposal.number):

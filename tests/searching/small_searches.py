@@ -9,9 +9,10 @@ from interstellar.runs.experiment import ANY, Experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.search_loop import OnChange
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.searching.search_run import search_run
+from interstellar.searching.workers import Workers
 from interstellar.training.presets import LINK_PREDICTION
-from interstellar.training.settings import SettingsChanges, with_changes
+from interstellar.training.settings_changes import SettingsChanges, with_changes
 
 CPU = torch.device("cpu")
 DATA = "synthetic:entities=60"

@@ -29,7 +29,8 @@ from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.training.defaults import LINK_PREDICTION as BY_RULE
 from interstellar.training.presets import COUNTRIES, LINK_PREDICTION
-from interstellar.training.settings import Optimizer, TrainingSettings, replace_settings
+from interstellar.training.settings import Optimizer, TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 from tests.searching.fake_judge import (
     FAILED,
     architectures_of,

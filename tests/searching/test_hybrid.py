@@ -179,7 +179,7 @@ def test_the_failed_one_of_a_pair_loses() -> None:
 def count_shared(answer: Architecture, proposal: Proposal) -> int:
     """Return in how many macro choices an answer is as proposed."""
     assert proposal.architecture is not None
-    points = SPACE.locate(answer), SPACE.locate(proposal.architecture)
+    points = SPACE.locate(answer), SPACE.locate(proposal.point)
     return sum(a == b for a, b in zip(points[0][:N_MACRO], points[1][:N_MACRO], strict=True))
 
 

@@ -19,12 +19,14 @@ from interstellar.runs.kept_graph import save_graph
 from interstellar.runs.search_plan import SearchPlan, SharedScore, StrategyName
 from interstellar.runs.training_run import train_run
 from interstellar.searching import judge as judge_module
+from interstellar.searching import time_limits
 from interstellar.searching.judge import TRIALS, Judge, build_workbench, checkpoint_file
 from interstellar.searching.natural_gradient import ControllerState, uniform
 from interstellar.searching.supernet_round import SupernetRound
 from interstellar.searching.trial import Proposal, TrialResult
 from interstellar.training.checkpoints import load_checkpoint
-from interstellar.training.settings import Metric, Precision, SettingsChanges
+from interstellar.training.settings import Metric, Precision
+from interstellar.training.settings_changes import SettingsChanges
 from tests.searching.fake_workbench import COMPL_EX, TRANS_E
 from tests.searching.small_searches import CPU, small_search
 
@@ -283,7 +285,7 @@ def test_a_trial_out_of_time_goes_on_where_its_last_epoch_ended(
     search, clock = small_search(settings={**LONG, "batch_size": 32}), Clock(2.01)
     judge = Judge(search, CPU, checkpoints=tmp_path / "late")
     with monkeypatch.context() as patch:
-        patch.setattr(judge_module, "PROGRESS_SECONDS", 0.0)
+        patch.setattr(time_limits, "PROGRESS_SECONDS", 0.0)
         patch.setattr("time.perf_counter", clock.read)
         late = judge.do(from_scratch(COMPL_EX, seconds_left=1800.0), clock.on_progress)
 
@@ -300,7 +302,7 @@ def test_who_waits_is_told_how_far_a_trial_is_from_its_first_step(
 ) -> None:
     told: list[tuple[int, float, int]] = []
     judge = Judge(small_search(settings={**LONG, "batch_size": 32}), CPU)
-    monkeypatch.setattr(judge_module, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(time_limits, "PROGRESS_SECONDS", 0.0)
 
     judge.do(from_scratch(TRANS_E, 5), lambda *progress: told.append(progress))
 

@@ -16,14 +16,14 @@ from interstellar.runs.search_plan import StrategyName
 from interstellar.runs.training_run import train_run
 from interstellar.searching.finalists import find_winner, list_finalists
 from interstellar.searching.judge import TRIALS, checkpoint_file
-from interstellar.searching.retraining import FINAL, best_run, train_winner, tuned_settings
-from interstellar.searching.search_journal import trials_of
+from interstellar.searching.retraining import best_run, train_winner, tuned_settings
+from interstellar.searching.search_journal import FINAL, trials_of
 from interstellar.searching.search_loop import SearchLoop
-from interstellar.searching.search_run import Workers
 from interstellar.searching.trial import Trial, TrialResult
+from interstellar.searching.workers import Workers
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.training.loop import EpochReport, Training
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from tests.runs.small_runs import LASTING
 from tests.searching.fake_workbench import TRANS_E
 from tests.searching.small_searches import CPU, SETTINGS, run_search, small_plan, small_search
@@ -65,7 +65,7 @@ def train_anew(search: Experiment, trial: Trial, out: Path) -> Result:
     """Train the network of a trial by itself."""
     experiment = replace(
         search,
-        architecture=code_text(trial.architecture),
+        architecture=code_text(trial.point),
         settings=tuned_settings(search.settings, trial),
         seed=search.seed if trial.seed is None else trial.seed,
         plan=None,
@@ -84,7 +84,7 @@ def test_the_winner_is_handed_over_without_training_as_if_it_had_been_trained(
     assert lasting(final) == lasting(anew)
     assert final["metrics"]["valid"]["mrr"] == winner.score
     assert (out / FINAL / "weights.safetensors").is_file()
-    assert final["architecture"] == code_text(winner.architecture)
+    assert final["architecture"] == code_text(winner.point)
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["damaged", "missing"])

@@ -25,9 +25,10 @@ from interstellar.searching.search_journal import (
     trials_of,
     winner_of,
 )
-from interstellar.searching.search_run import Workers, search_run
+from interstellar.searching.search_run import search_run
 from interstellar.searching.strategy import FirstRung, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch
+from interstellar.searching.workers import Workers
 from interstellar.training.presets import LINK_PREDICTION
 from tests.searching.fake_workbench import (
     COMPL_EX,

@@ -481,7 +481,7 @@ def test_the_finalists_of_a_killed_search_are_those_chosen_before(tmp_path: Path
     def slow_at_first(work: Plain, _: OnProgress) -> Plain:
         proposal = Proposal.from_plain(work)
         assert proposal.architecture is not None
-        score = score_network(proposal.architecture, proposal.seed)
+        score = score_network(proposal.point, proposal.seed)
         if proposal.architecture == COMPL_EX:
             score = 0.01 if proposal.epochs else 1.0
         stopped = Stop.RUNG if proposal.epochs else None

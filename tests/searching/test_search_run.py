@@ -33,12 +33,12 @@ from interstellar.searching.search_journal import trials_of, winner_of
 from interstellar.searching.search_loop import SearchLoop
 from interstellar.searching.search_run import (
     N_ELSEWHERE,
-    Workers,
     is_of_same,
     other_seeds,
     search_run,
     winners_elsewhere,
 )
+from interstellar.searching.workers import Workers
 from tests.runs.small_runs import CHANGED_RINGS, copy_run
 from tests.searching.fake_workbench import events_of, lasting
 from tests.searching.small_searches import CPU, run_search, small_plan, small_search

@@ -15,7 +15,8 @@ from interstellar.searching.settings_space import (
 from interstellar.searching.tried_network import Value, own_choices
 from interstellar.training.defaults import PROPAGATION
 from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
-from interstellar.training.settings import TrainingSettings, replace_settings
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 
 
 def options_of(own: TrainingSettings) -> dict[str, tuple[Value, ...]]:

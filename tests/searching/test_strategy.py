@@ -18,7 +18,7 @@ from interstellar.searching.settings_space import PATH_LENGTH
 from interstellar.searching.strategy import FirstRung, KnownFirst, OneOfEach, SearchStrategy
 from interstellar.searching.surrogate import SurrogateSearch
 from interstellar.searching.trial import Proposal, TrialResult
-from interstellar.training.settings import with_changes
+from interstellar.training.settings_changes import with_changes
 from tests.searching.fake_judge import FAILED, architectures_of, judge, score_by_hash, scored
 from tests.searching.fake_workbench import FakeWorkbench, events_of, lasting, run_loop
 from tests.searching.small_searches import small_plan, small_search

@@ -43,7 +43,7 @@ def earn(proposal: Proposal, score: Score, rng: np.random.Generator | None = Non
     assert point is not None
     n_equal = sum(a == b for a, b in zip(point, HIDDEN_SETTINGS, strict=True))
     noise = 0.0 if rng is None else 0.05 * float(rng.standard_normal())
-    return score(canonical_form(proposal.architecture)) + n_equal / len(point) + noise
+    return score(canonical_form(proposal.point)) + n_equal / len(point) + noise
 
 
 def run(strategy: SurrogateSearch | RandomSearch, n_trials: int, seed: int) -> list[Proposal]:
@@ -66,7 +66,7 @@ def learnt(n_trials: int = 12, seed: int = 0) -> SurrogateSearch:
 
 def key_of(proposal: Proposal) -> tuple[object, ...]:
     assert proposal.architecture is not None
-    return canonical_form(proposal.architecture), *sorted(proposal.changes.items())
+    return canonical_form(proposal.point), *sorted(proposal.changes.items())
 
 
 def test_it_finds_better_architectures_and_settings_than_random_search_despite_noise() -> None:
@@ -194,7 +194,7 @@ def test_failures_count_as_the_worst() -> None:
         assert proposal.architecture is not None
         fails = "tanh" in proposal.formula
         later += [fails] if i >= 30 else []
-        score = scored(plant(SPACE, 0)(canonical_form(proposal.architecture)))
+        score = scored(plant(SPACE, 0)(canonical_form(proposal.point)))
         strategy.tell(proposal.number, FAILED if fails else score)
 
     assert sum(later) <= 4
@@ -216,8 +216,8 @@ def test_it_stays_in_its_space_and_ends_when_all_was_tried() -> None:
     found = []
     while (proposal := strategy.ask()) is not None:
         assert proposal.architecture is not None
-        assert proposal.architecture in space
-        strategy.tell(proposal.number, scored(plant(space, 0)(proposal.architecture)))
+        assert proposal.point in space
+        strategy.tell(proposal.number, scored(plant(space, 0)(proposal.point)))
         found.append(key_of(proposal))
 
     assert len(set(found)) == len(found) == n_networks

@@ -28,7 +28,8 @@ from interstellar.searching.time_plan import (
     with_epochs,
 )
 from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION
-from interstellar.training.settings import TrainingSettings, replace_settings
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 
 CPU = torch.device("cpu")
 

@@ -24,9 +24,10 @@ from interstellar.searching.tried_network import (
     identify,
     network_of,
     own_choices,
+    searched_network,
 )
 from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
-from interstellar.training.settings import replace_settings
+from interstellar.training.settings_changes import replace_settings
 from tests.architecture.strategies import architectures, propagations
 
 OWN = own_choices(PROPAGATION)
@@ -40,7 +41,7 @@ def say(propagation: Propagation) -> dict[str, Any]:
 
 @given(architectures)
 def test_without_choices_a_network_walks(architecture: Architecture) -> None:
-    network = network_of(architecture, {"dropout": 0.1, "dim": 8})
+    network = searched_network(architecture, {"dropout": 0.1, "dim": 8})
 
     assert network == cell_of(network) == canonical_form(architecture)
     assert formula_of(network) == to_formula(canonical_form(architecture))

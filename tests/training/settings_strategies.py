@@ -42,6 +42,7 @@ all_settings = st.builds(
     optimizer=st.sampled_from(Optimizer),
     n3=st.floats(0, 1e6),
     max_norm=st.none() | positive,
+    relation_prediction=st.floats(0, 1e6),
     walk=walks,
 ) | st.builds(
     replace,

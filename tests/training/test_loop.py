@@ -19,9 +19,9 @@ from interstellar.architecture.canonical_form import ZERO_OUTPUT
 from interstellar.architecture.formula import to_formula
 from interstellar.architecture.literature import LITERATURE
 from interstellar.errors import SettingsError, TrainingError
-from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from interstellar.model.softmax_loss import softmax_loss
+from interstellar.rivals.network import Network
 from interstellar.training import step as step_module
 from interstellar.training.loop import (
     MANY_RANKS,

@@ -10,13 +10,8 @@ import pytest
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.training.presets import ALIGNMENT
-from interstellar.training.settings import (
-    Metric,
-    Optimizer,
-    Precision,
-    TrainingSettings,
-    with_changes,
-)
+from interstellar.training.settings import Metric, Optimizer, Precision, TrainingSettings
+from interstellar.training.settings_changes import with_changes
 
 BAD_VALUES = [
     ("dim", 0),
@@ -54,6 +49,8 @@ BAD_VALUES = [
     ("max_norm", math.inf),
     ("n3", -0.1),
     ("n3", None),
+    ("relation_prediction", -0.1),
+    ("relation_prediction", math.inf),
     ("label_smoothing", 1.0),
     ("label_smoothing", math.nan),
 ]
@@ -150,7 +147,7 @@ def test_the_full_softmax_in_automatic_precision_is_the_default() -> None:
     assert settings.n_negatives is None
     assert settings.precision is Precision.AUTO
     assert settings.optimizer is Optimizer.ADAM
-    assert settings.n3 == settings.label_smoothing == 0
+    assert settings.n3 == settings.label_smoothing == settings.relation_prediction == 0
 
 
 def test_the_length_of_paths_is_changed_in_the_walk() -> None:

@@ -17,7 +17,8 @@ from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwor
 from interstellar.model.softmax_loss import LossPlan
 from interstellar.training.optimizers import FlatParameters
 from interstellar.training.presets import ALIGNMENT, LINK_PREDICTION
-from interstellar.training.settings import SettingsChanges, TrainingSettings, with_changes
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.training.step import StepPlan, TrainingStep
 from tests.architecture.strategies import architectures
 
@@ -88,10 +89,25 @@ def gradients_of_formula(step: TrainingStep) -> tuple[float, dict[str, Tensor]]:
         logits.flatten(0, 1), objects.flatten(), label_smoothing=smoothing
     )
     cost = step.settings.n3 * n3_of_steps(network, subjects, relations, objects).mean()
+    if step.settings.relation_prediction:
+        of_relations = relation_costs(network, subjects, relations, objects).mean()
+        loss = loss + step.settings.relation_prediction * of_relations
     found = torch.autograd.grad(
         loss + cost, list(named.values()), allow_unused=True, materialize_grads=True
     )
     return loss.item(), dict(zip(named, found, strict=True))
+
+
+def relation_costs(
+    network: PathNetwork, subjects: Tensor, relations: Tensor, objects: Tensor
+) -> Tensor:
+    """−log of the share that the relation has in the softmax over all of them."""
+    all_logits = [
+        two_way_logits(network, subjects, torch.full_like(relations, candidate)).squeeze(1)
+        for candidate in range(2 * N_RELATIONS)
+    ]
+    logits = torch.cat([of_one.gather(1, objects) for of_one in all_logits], dim=1)
+    return functional.cross_entropy(logits, relations.squeeze(1), reduction="none")
 
 
 def n3_of_steps(
@@ -118,7 +134,7 @@ def two_way_logits(network: PathNetwork, subjects: Tensor, relations: Tensor) ->
     O, S, R = network.entities[:, :DIM], network.entities[:, DIM:], network.relations  # noqa: E741
     inverse = (relations + N_RELATIONS) % (2 * N_RELATIONS)
     h, h_back, logits = S[subjects[:, 0]], O[subjects[:, 0]], []
-    for t in range(LENGTH):
+    for t in range(subjects.shape[1]):
         v, h = network.cell.step(S[subjects[:, t]], R[relations[:, t]], h)
         v_back, h_back = network.cell.step(O[subjects[:, t]], R[inverse[:, t]], h_back)
         logits.append(v @ O.T + v_back @ S.T)

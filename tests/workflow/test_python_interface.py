@@ -251,7 +251,7 @@ def test_the_literature_is_tried_first_as_far_as_it_lies_in_the_space() -> None:
     plan = ist.SearchPlan(subspace=Subspace.P1, try_first=("literature",))
     found = ist.search(plan=plan, trials=4, **SMALL)
 
-    names = [name_of(trial.architecture) for trial in found.trials[:3]]
+    names = [name_of(trial.point) for trial in found.trials[:3]]
     assert names == ["TransE", "DistMult", "ComplEx"]
     assert len(found.trials) >= 4
 

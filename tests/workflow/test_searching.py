@@ -18,12 +18,12 @@ from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.search_journal import read_known
-from interstellar.searching.search_run import Workers
 from interstellar.searching.time_plan import Speed
+from interstellar.searching.workers import Workers
 from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
-from interstellar.training.settings import replace_settings, with_changes
+from interstellar.training.settings_changes import replace_settings, with_changes
 from interstellar.workflow.chosen_plan import with_known
 from interstellar.workflow.searching import choose_workers
 from tests.tiny_graphs import ring
@@ -151,7 +151,7 @@ def test_a_search_begins_with_what_everybody_has_and_says_its_gain_over_that() -
 
     tried = sorted(found.trials, key=lambda trial: trial.number)
     assert tried[0].architecture == KNOWN[0]
-    assert all(name_of(trial.architecture) for trial in tried)
+    assert all(name_of(trial.point) for trial in tried)
     begun = experiment_of(found.path)
     assert begun.plan is not None
     assert begun.plan.known == list(KNOWN)
@@ -187,7 +187,7 @@ def test_a_search_from_scratch_has_nothing_to_compare_with() -> None:
     plan = ist.SearchPlan(strategy=StrategyName.RANDOM, from_scratch=True)
     found = ist.search(DATA, plan, trials=1, **SMALL)
 
-    assert name_of(found.best.architecture) is None
+    assert name_of(found.best.point) is None
     assert found.gain is None
     assert (found.result["gain"], found.result["baselines"]) == (None, [])
 

@@ -55,7 +55,10 @@ PUBLISHED = {
 FOUND_ON_DBP_WD = from_code([0, 10, 7, 1, 1, 1, 1, 0, 1, 1, 0])
 """Found by our own search (results/searches/dbp_wd_hybrid)."""
 
-NAMED = {**LITERATURE, **PUBLISHED, "Found-DBP-WD": FOUND_ON_DBP_WD}
+ALIGNERS = {"IPTransE": PTRANSE_ADD}  # Zhu et al. 2017; its iteration is `align --iterate`
+"""Designed by people to align two graphs; elsewhere they have another name."""
+
+NAMED = {**LITERATURE, **PUBLISHED, "Found-DBP-WD": FOUND_ON_DBP_WD, **ALIGNERS}
 
 
 KNOWN = tuple(
@@ -94,6 +97,12 @@ def find_by_name(name: str) -> Architecture | None:
     """Return the architecture published as `name`, in any case, or None."""
     wanted = name.strip().casefold()
     return next((NAMED[known] for known in NAMED if known.casefold() == wanted), None)
+
+
+def find_propagation(text: str) -> str:
+    """Return the line of a propagation published as `text`, in any case; else the text itself."""
+    lines = {name.casefold(): line for name, line in PROPAGATIONS.items()}
+    return lines.get(text.strip().casefold(), text)
 
 
 def name_of(network: Architecture | Propagation) -> str | None:

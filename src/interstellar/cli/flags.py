@@ -143,6 +143,22 @@ Workers = Annotated[
         "many as gain from it, otherwise 1]",
     ),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="local|ray",
+        help="Where trials run: local, in processes of this machine; ray, on a Ray cluster.",
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="A running Ray cluster, auto or host:port. [default: one started on this machine]",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from interstellar.cli.flags import (
 )
 from interstellar.cli.output import AsJson, print_json, print_rows, report
 from interstellar.cli.search_commands import BUILT_IN, TRIAL_SETTINGS
-from interstellar.training.settings import SettingsChanges
+from interstellar.training.settings_changes import SettingsChanges
 
 if TYPE_CHECKING:
     from interstellar.data.graph import AnyGraph
@@ -72,8 +72,8 @@ def one_shot(
     from interstellar.runs.experiment import ANY
     from interstellar.runs.search_plan import SearchPlan
     from interstellar.searching.search_journal import read_written
-    from interstellar.searching.search_run import Workers
-    from interstellar.training.settings import with_changes
+    from interstellar.searching.workers import Workers
+    from interstellar.training.settings_changes import with_changes
     from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
     from interstellar.workflow.progress import find_audience, search_table
 

@@ -9,8 +9,10 @@ from interstellar.cli.flags import (
     READING,
     Data,
     Device,
+    Engine,
     Flags,
     Out,
+    RayAddress,
     Reading,
     Resume,
     Seed,
@@ -22,7 +24,7 @@ from interstellar.cli.flags import (
 from interstellar.cli.output import AsJson, format_value, print_fields, print_json, report
 from interstellar.cli.training_commands import describe_metrics
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
-from interstellar.training.settings import SettingsChanges
+from interstellar.training.settings_changes import SettingsChanges
 
 if TYPE_CHECKING:
     from interstellar.searching.finalists import Gain
@@ -68,7 +70,11 @@ TRIAL_SETTINGS = Flags(
         *("depth", "aggregation", "attention", "relations", "update", "left_out", "nodes"),
     ),
 )
-TUNING_SETTINGS = Flags(SettingsChanges, "Settings of each trial", only=_SETTINGS)
+TUNING_SETTINGS = Flags(
+    SettingsChanges,
+    "Settings of each trial",
+    only=(*_SETTINGS, "optimizer", "negatives", "loss", "margin", "layers"),
+)
 
 
 @with_flags(
@@ -84,6 +90,8 @@ def search(
     plan: SearchPlan | None,
     budget: Budget | None,
     workers: Workers = None,
+    engine: Engine = "local",
+    ray_address: RayAddress = None,
     reuse: Annotated[
         list[Path] | None,
         typer.Option(
@@ -125,6 +133,8 @@ def search(
         seed=seed,
         device=device,
         workers=workers,
+        engine=engine,
+        ray_address=ray_address,
         reuse=reuse or (),
         **changes,
     )
@@ -142,6 +152,8 @@ def tune(
     plan: SearchPlan,
     budget: Budget | None,
     workers: Workers = None,
+    engine: Engine = "local",
+    ray_address: RayAddress = None,
     settings: SettingsFile = None,
     changes: SettingsChanges,
     reading: Reading,
@@ -170,6 +182,8 @@ def tune(
         seed=seed,
         device=device,
         workers=workers,
+        engine=engine,
+        ray_address=ray_address,
         **changes,
     )
     show_found(found, as_json=as_json)

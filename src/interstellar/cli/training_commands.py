@@ -27,7 +27,7 @@ from interstellar.cli.flags import (
 )
 from interstellar.cli.output import AsJson, format_value, print_fields, print_json, report
 from interstellar.errors import SettingsError
-from interstellar.training.settings import SettingsChanges
+from interstellar.training.settings_changes import SettingsChanges
 
 SHOWN_NAMES = 10
 """Names without triplets that a person is shown; the JSON object has a thousand."""
@@ -41,7 +41,8 @@ def train(
         str | None,
         typer.Option(
             metavar="ARCH",
-            help="A name (TransE), an 11-number code, a formula, a JSON file, or a RUN; "
+            help="A name (`interstellar models` lists them), an 11-number code, a formula, a JSON "
+            "file, or a RUN; "
             "a propagation has O_r = h ⊙ r where none is given.",
         ),
     ] = None,
@@ -62,6 +63,7 @@ def train(
     """Train one architecture and say how good it is.
 
     Examples: `interstellar train geography-S1 --architecture ComplEx --out run`,
+    `interstellar train geography-S1 --architecture NBFNet --out run`,
     `interstellar train DBP-WD --preset paper --device cuda --out run`,
     `interstellar train my.tsv --architecture RSN --dim 128 --epochs 20 --out run`.
     """

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, final
 
 Plain: TypeAlias = dict[str, Any]
@@ -15,6 +16,13 @@ Workbench: TypeAlias = Callable[[Plain, OnProgress], Plain]
 
 BuildWorkbench: TypeAlias = Callable[[Plain, str], Workbench]
 """Makes a workbench from what it is told and the name of a device; a function of a module."""
+
+
+class EngineKind(StrEnum):
+    """Where work can be done."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 def ignore(number: int, n_done: float, n_parts: int) -> None:

@@ -1,8 +1,9 @@
 """Work done by several processes of this machine, each with a GPU or a share of the cores.
 
 Each worker builds its workbench once and then does one piece after another (`worker.py`); it is
-started when there is a piece for it. A worker that dies is replaced, and its piece begun again;
-after three deaths the piece is given up. Workers end when this process ends, however it ends.
+started when there is a piece for it. A worker that dies, hangs (`pulse.py`), runs out of memory or
+says what is no answer is replaced, and its piece begun again; the second time the piece is given up
+with the reason. Workers end when this process ends, however it ends.
 """
 
 import json
@@ -16,15 +17,19 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import IO, final
 
 from interstellar.engine.engine import BuildWorkbench, Done, OnProgress, Plain, ignore
-from interstellar.engine.worker import START
+from interstellar.engine.pulse import Pulse
+from interstellar.engine.worker import START, read_answer
 from interstellar.errors import InputError, InterstellarError
 
-MAX_TRIES = 3
+MAX_TRIES = 2
 LOOK_UP_SECONDS = 1.0
+DYING_SECONDS = 5.0
+MAX_LINE_BYTES = 2**26
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +47,7 @@ class _Worker:
     device: str
     piece: _Piece | None = None
     """What it is at."""
-    is_serving: bool = False
-    """Whether it has said that it is there."""
+    pulse: Pulse = field(default_factory=Pulse)
 
     @property
     def input(self) -> IO[bytes]:
@@ -75,6 +79,7 @@ class LocalProcesses:
         self._environment = {"OMP_NUM_THREADS": str(n_threads), "MKL_NUM_THREADS": str(n_threads)}
         self._free_devices = list(reversed(devices))  # the next to get a worker is last
         self._workers: list[_Worker] = []
+        self._has_served = False  # whether any worker has ever said that it is there
         self._heard: queue.SimpleQueue[tuple[_Worker, bytes]] = queue.SimpleQueue()
 
     @property
@@ -95,14 +100,15 @@ class LocalProcesses:
     def close(self) -> None:
         for worker in self._workers:
             worker.process.kill()
-        for worker in list(self._workers):
-            self._bury(worker)
+        while self._workers:
+            self._end(self._workers[0])
 
     def _begin(self, piece: _Piece) -> None:
         """Give a piece to a worker without one, or to a new one."""
         idle = (worker for worker in self._workers if worker.piece is None)
         worker = next(idle, None) or self._hire()
         worker.piece = piece
+        worker.pulse.begin()
         piece.n_tries += 1
         _tell(worker, piece.work)
 
@@ -124,50 +130,72 @@ class LocalProcesses:
         """Pass on what a worker says, and an empty line at its end."""
         assert worker.process.stdout is not None
         with worker.process.stdout as lines:
-            for line in lines:
+            for line in iter(partial(lines.readline, MAX_LINE_BYTES), b""):
                 self._heard.put((worker, line))
         self._heard.put((worker, b""))
 
     def _hear(self, deadline: float | None, on_progress: OnProgress) -> Done | None:
         """Return the piece that has ended with what is heard next, if anything has."""
         seconds = math.inf if deadline is None else deadline - time.monotonic()
+        listened = time.monotonic()
         try:  # now and then look up, since Ctrl-C does not end the waiting everywhere
-            worker, line = self._heard.get(timeout=max(0.0, min(seconds, LOOK_UP_SECONDS)))
+            heard = self._heard.get(timeout=max(0.0, min(seconds, LOOK_UP_SECONDS)))
         except queue.Empty:
-            return None
-        if worker not in self._workers:  # the last words of one that was killed
-            return None
-        if not line.endswith(b"\n"):
-            return self._replace(worker)
-        message: Plain = json.loads(line)
-        if "error" in message:
-            raise (InputError if message["is_input"] else InterstellarError)(message["error"])
-        if "outcome" not in message:
-            worker.is_serving = True
-            if "progress" in message:
-                on_progress(*message["progress"])
-            return None
-        piece, worker.piece = worker.piece, None
-        assert piece is not None
-        return Done(piece.number, message["outcome"])
+            heard = None
+        busy = [worker for worker in self._workers if worker.piece is not None]
+        for worker in busy:
+            worker.pulse.listen(min(LOOK_UP_SECONDS, time.monotonic() - listened))
+        if heard is not None and heard[0] in self._workers:  # not the last words of the dead
+            done = self._understand(*heard, on_progress)
+            if done is not None:
+                return done
+        for worker in busy:  # those that still are
+            fault = worker.pulse.find_fault() if worker in self._workers and worker.piece else None
+            if fault is not None:
+                return self._replace(worker, fault)
+        return None
 
-    def _replace(self, worker: _Worker) -> Done | None:
-        """Begin the piece of a dead worker again; return it where it was begun too often."""
-        self._bury(worker)
+    def _understand(self, worker: _Worker, line: bytes, on_progress: OnProgress) -> Done | None:
+        if not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
+            with suppress(subprocess.TimeoutExpired):
+                worker.process.wait(DYING_SECONDS)
+            return self._replace(worker, f"died (exit code {worker.process.returncode})")
+        match read_answer(line, None if worker.piece is None else worker.piece.number):
+            case {"beat": work_seconds}:
+                self._has_served = True
+                worker.pulse.beat(work_seconds)
+            case {"progress": progress}:
+                worker.pulse.speak()
+                on_progress(*progress)
+            case {"error": error, "is_input": is_input}:
+                raise (InputError if is_input else InterstellarError)(error)
+            case {"outcome": outcome}:
+                piece, worker.piece = worker.piece, None
+                assert piece is not None, "so it is read"
+                return Done(piece.number, outcome)
+            case {"lost": reason}:
+                return self._replace(worker, reason)
+            case _:
+                return self._replace(worker, "said what is no answer")
+        return None
+
+    def _replace(self, worker: _Worker, why: str) -> Done | None:
+        """Begin the piece of a worker that is ended again; return it where it is given up."""
+        self._end(worker)
         piece = worker.piece
+        logger.warning("worker %d %s and is replaced", worker.process.pid, why)
         if piece is None:
             return None
         if piece.n_tries < MAX_TRIES:
             self._begin(piece)
             return None
-        died = f"died {MAX_TRIES} times (exit code {worker.process.returncode})"
-        if not worker.is_serving:
+        if not self._has_served:
             raise InterstellarError(
-                f"a worker could not be started: {died} before its first piece of work. Standard "
-                "error has its last words; a machine without free memory is the usual reason, "
-                "and fewer workers the remedy."
+                f"a worker could not be started: it {why} before its first piece of work, in "
+                f"{MAX_TRIES} tries. Standard error has its last words; a machine without free "
+                "memory is the usual reason, and fewer workers the remedy."
             )
-        return Done(piece.number, None, f"its worker {died}")
+        return Done(piece.number, None, f"given up after {MAX_TRIES} tries: its worker {why}")
 
     def _give_up_late(self) -> list[Done]:
         late = []
@@ -175,14 +203,15 @@ class LocalProcesses:
             if worker.piece is not None:
                 pid = worker.process.pid
                 logger.warning("worker %d has not answered in time and is ended", pid)
-                worker.process.kill()
-                self._bury(worker)
+                self._end(worker)
                 late.append(Done(worker.piece.number, None, "its time was up", is_late=True))
         return late
 
-    def _bury(self, worker: _Worker) -> None:
+    def _end(self, worker: _Worker) -> None:
+        """End a worker, unless it has ended; its device is free again."""
         self._workers.remove(worker)
         self._free_devices.append(worker.device)
+        worker.process.kill()
         worker.process.wait()
         with suppress(OSError):  # what could not be sent to the dead
             worker.input.close()

@@ -12,12 +12,16 @@ import queue
 import signal
 import sys
 import threading
+import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
-from typing import BinaryIO
+from typing import BinaryIO, final
 
-from interstellar.engine.engine import BuildWorkbench, Plain, Workbench
+from interstellar.engine.engine import BuildWorkbench, OnProgress, Plain, Workbench
+from interstellar.engine.pulse import BEAT_SECONDS
 from interstellar.errors import InputError, InterstellarError
 
 START = """
@@ -35,26 +39,72 @@ def serve() -> None:
     """Be a worker until the input ends; its first line says what to build, each other is work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; ours decides
     lines = _follow_input(sys.stdin.buffer)
-    answers = _take_streams()
+    answers = _Answers(_take_streams())
+    threading.Thread(target=_beat, args=(answers,), daemon=True).start()
     begun: Plain = json.loads(lines.get())
-    _answer(answers, {"pid": os.getpid()})
-    workbench: Workbench | None = None
+    build_once = cache(lambda: _build(begun))
 
     def tell_progress(*progress: float) -> None:
-        _answer(answers, {"progress": progress})
+        answers.give({"progress": progress})
 
     while True:
         work = json.loads(lines.get())
-        try:
-            workbench = workbench or _build(begun)
-            message: Plain = {"outcome": workbench(work, tell_progress)}
-        except InterstellarError as error:
-            message = {"error": str(error), "is_input": isinstance(error, InputError)}
-        except Exception as error:
-            traceback.print_exc()
-            fault = f"a worker met a fault in the program: {error!r}"
-            message = {"error": fault, "is_input": False}
-        _answer(answers, message)
+        answers.give(attempt(build_once, work, tell_progress))
+
+
+def attempt(build: Callable[[], Workbench], work: Plain, on_progress: OnProgress) -> Plain:
+    """Do a piece of work; return what came of it, or what went wrong, in words for whoever asked.
+
+    What is lost can be tried again; an error ends all work.
+    """
+    try:
+        return {"outcome": build()(work, on_progress)}
+    except MemoryError:
+        return {"lost": "ran out of memory"}
+    except InterstellarError as error:
+        return {"error": str(error), "is_input": isinstance(error, InputError)}
+    except Exception as error:
+        traceback.print_exc()
+        fault = f"a worker met a fault in the program: {error!r}"
+        return {"error": fault, "is_input": False}
+
+
+def read_answer(line: bytes, number: int | None) -> Plain:
+    """Return what a worker says, at a piece of that number or none; empty where it is no answer."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    match message:
+        case {"outcome": dict()} | {"lost": str()} if number is not None:
+            return dict(message)
+        case {"progress": [int(n), int() | float(), int()]} if n == number:
+            return dict(message)
+        case {"beat": int() | float()} | {"error": str(), "is_input": bool()}:
+            return dict(message)
+        case _:
+            return {}
+
+
+@final
+class _Answers:
+    """Where a worker answers, from several threads."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+
+    def give(self, message: Plain) -> None:
+        with self._lock:
+            self._file.write(json.dumps(message).encode() + b"\n")
+            self._file.flush()
+
+
+def _beat(answers: _Answers) -> None:
+    """Say every second that this process is there, and how long it has computed."""
+    while True:
+        answers.give({"beat": time.process_time()})
+        time.sleep(BEAT_SECONDS)
 
 
 def _follow_input(file: BinaryIO) -> queue.SimpleQueue[bytes]:
@@ -77,11 +127,6 @@ def _take_streams() -> BinaryIO:
     with suppress(OSError):  # standard error may be closed
         os.dup2(2, 1)
     return ours
-
-
-def _answer(file: BinaryIO, message: Plain) -> None:
-    file.write(json.dumps(message).encode() + b"\n")
-    file.flush()
 
 
 def _build(begun: Plain) -> Workbench:

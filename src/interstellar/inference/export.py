@@ -7,8 +7,10 @@
 | word2vec | first `n dim`; then the name as one word and dim numbers, separated by spaces |
 
 Link prediction has two vectors of each entity, one as a subject and one as an object; alignment
-reads the subjects. A relation has two as well, its own and that of its inverse, which bears the
-same name. Two graphs may use one name, so a row says whose it is.
+reads the subjects. Most models outside the search space have one, which stands among the subjects;
+what is complex stands as it is stored. A relation has two as well, its own and that of its inverse,
+which bears the same name. Two graphs may use one name, so a row says whose it is. Where vectors of
+relations are shorter (angles of RotatE), the last columns of a text are empty.
 
 Numbers are the shortest that read back to the same float32. In tables names stand as they are
 (`data/tables.py`). A word-vector file percent-encodes white space, control characters and the
@@ -19,7 +21,7 @@ graphs use, `%subject`, `%object` or `%relation` every name where several tables
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -29,13 +31,15 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 from torch import Tensor
 
 from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.data.tables import TableFormat, open_table, refuse_unwritable
 from interstellar.errors import SettingsError
-from interstellar.model.path_network import PathNetwork
 from interstellar.records.safe_files import refuse_output, replacing_file
+from interstellar.rivals.rsn_lstm import SkippingNetwork
+from interstellar.rivals.triplet_network import TripletNetwork
 from interstellar.runs.trained_run import TrainedRun
 from interstellar.words import choose
 
@@ -82,6 +86,7 @@ class Exported:
     relations: int
     """Of the network, inverses left out."""
     dim: int
+    """Numbers of the longest vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,10 +134,10 @@ def export_embeddings(
     one vector; and the file's ending decides on the format.
     """
     chosen = _choose_format(path, format)
-    tables = _choose_tables(table, chosen)
+    graph, vectors = trained.task.graph, find_tables(trained)
+    tables = _choose_tables(table, chosen, vectors)
     refuse_output(path, inputs=trained.experiment.sources, overwrite=overwrite)
-    network = trained.path_network
-    parts = [part for each in tables for part in _list_vectors(each, network, trained.task.graph)]
+    parts = [part for each in tables for part in _list_vectors(each, vectors[each], graph)]
     if chosen is not EmbeddingFormat.WORD2VEC:
         refuse_unwritable((part.names for part in parts), TableFormat(chosen.value))
     with replacing_file(path) as file:
@@ -145,20 +150,49 @@ def export_embeddings(
         format=chosen,
         tables=tables,
         rows=sum(map(len, parts)),
-        entities=network.size.n_entities,
-        relations=network.size.n_relations,
-        dim=network.size.dim,
+        entities=len(graph.all_entities),
+        relations=len(graph.all_relations),
+        dim=max(part.vectors.shape[1] for part in parts),
     )
 
 
-def _choose_tables(table: str | None, format: EmbeddingFormat) -> tuple[Table, ...]:
+@torch.no_grad()
+def find_tables(trained: TrainedRun) -> dict[Table, Tensor]:
+    """Return the tables that the network of a run has."""
+    network = trained.network
+    if isinstance(network, TripletNetwork):
+        entities, relations = network.tables()
+        return {Table.SUBJECTS: entities.detach(), Table.RELATIONS: relations.detach()}
+    if isinstance(network, SkippingNetwork):
+        subjects, objects = network.subjects, network.next_entities.detach()
+    else:
+        network = trained.path_network
+        subjects, objects = network.subjects.detach(), network.objects.detach()
+    return dict(zip(Table, (subjects, objects, network.relations.detach()), strict=True))
+
+
+def _choose_tables(
+    table: str | None, format: EmbeddingFormat, vectors: Mapping[Table, Tensor]
+) -> tuple[Table, ...]:
     if table is None:
         table = Table.SUBJECTS if format is EmbeddingFormat.WORD2VEC else ALL_TABLES
     if table not in (*Table, ALL_TABLES):
         raise SettingsError(
             f"`table` is {table!r}, which is unknown. Choose {', '.join(Table)} or {ALL_TABLES}."
         )
-    return tuple(Table) if table == ALL_TABLES else (Table(table),)
+    chosen = tuple(vectors) if table == ALL_TABLES else (Table(table),)
+    if chosen[0] not in vectors:
+        raise SettingsError(
+            f"`table` is {table}, but this model has one vector of each entity, which stands among "
+            f"the subjects. Choose {', '.join(vectors)} or {ALL_TABLES}."
+        )
+    lengths = {vectors[each].shape[1] for each in chosen}
+    if format is EmbeddingFormat.WORD2VEC and len(lengths) > 1:
+        raise SettingsError(
+            f"the vectors have {' and '.join(map(str, sorted(lengths)))} numbers, but those of a "
+            f"word-vector file are of one length. Choose one table: {', '.join(vectors)}."
+        )
+    return chosen
 
 
 def _choose_format(path: Path, format: str | None) -> EmbeddingFormat:
@@ -171,10 +205,8 @@ def _choose_format(path: Path, format: str | None) -> EmbeddingFormat:
     return choose("`format`", found, EmbeddingFormat)
 
 
-def _list_vectors(table: Table, network: PathNetwork, graph: AnyGraph) -> list[NamedVectors]:
+def _list_vectors(table: Table, vectors: Tensor, graph: AnyGraph) -> list[NamedVectors]:
     """Return the rows of a table in their order."""
-    tensors = (network.subjects, network.objects, network.relations)
-    vectors = dict(zip(Table, tensors, strict=True))[table].detach()
     sides = (graph.source, graph.target) if isinstance(graph, GraphPair) else (graph,)
     is_relations = table is Table.RELATIONS
     names = [(side.relations if is_relations else side.entities).array for side in sides]
@@ -196,10 +228,11 @@ def _list_vectors(table: Table, network: PathNetwork, graph: AnyGraph) -> list[N
 
 
 def _write_rows(parts: list[NamedVectors], file: BinaryIO, format: TableFormat) -> None:
-    dim = parts[0].vectors.shape[1]
-    is_list = format is TableFormat.PARQUET
+    lengths = {part.vectors.shape[1] for part in parts}
+    dim, is_list = max(lengths), format is TableFormat.PARQUET
+    list_type = pa.list_(pa.float32(), dim if len(lengths) == 1 else -1)
     numbers = (
-        {"vector": pa.list_(pa.float32(), dim)}
+        {"vector": list_type}
         if is_list
         else {f"v{place}": pa.float32() for place in range(1, dim + 1)}
     )
@@ -212,11 +245,12 @@ def _write_rows(parts: list[NamedVectors], file: BinaryIO, format: TableFormat) 
                 pa.repeat(pa.scalar(constant, type_), len(block))
                 for constant, type_ in zip(constants, FACTS.values(), strict=True)
             ]
-            vectors = (
-                [pa.FixedSizeListArray.from_arrays(block.numbers, dim)]
-                if is_list
-                else [pa.array(column) for column in block.vectors.cpu().numpy().T.copy()]
-            )
+            if is_list:
+                length = block.vectors.shape[1]
+                vectors = [pa.FixedSizeListArray.from_arrays(block.numbers, length).cast(list_type)]
+            else:
+                vectors = [pa.array(column) for column in block.vectors.cpu().numpy().T.copy()]
+                vectors += [pa.nulls(len(block), pa.float32())] * (dim - len(vectors))
             writer.write(pa.record_batch([block.names, *facts, *vectors], schema))
 
 

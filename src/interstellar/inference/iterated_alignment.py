@@ -295,7 +295,7 @@ def _find_proposal(
     file = folder / f"proposed-{number}.json"
     if file.exists():
         return _read_proposal(file, graph)
-    first, second = EntityAlignment(graph).tables(trained.path_network.subjects)
+    first, second = EntityAlignment(graph).tables(trained.subjects)
     proposal = propose_seeds(graph, first, second, settings)
     plain = {
         "threshold": proposal.threshold,

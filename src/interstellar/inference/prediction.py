@@ -8,9 +8,9 @@ since nothing is measured with it.
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
@@ -30,6 +30,7 @@ from interstellar.inference.explanation import Explainer, Explanation
 from interstellar.inference.propagation_explanation import PropagationExplainer
 from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.printable import printable
+from interstellar.rivals.network import for_many
 from interstellar.runs.trained_run import TrainedRun, find_temperature
 from interstellar.tasks.link_prediction import LinkPrediction
 
@@ -189,7 +190,7 @@ class RunPredictor:
         self.temperature = temperature
         """What logits are divided by; None where it could not be fitted."""
         self.predictor = Predictor(
-            compute_logits=trained.network.logits,
+            compute_logits=for_many(trained.network).logits,
             known=trained.task.known,
             device=trained.network.device,
             temperature=1.0 if temperature is None else temperature,
@@ -218,6 +219,13 @@ class RunPredictor:
         query = find_query(self.graph, subject=subject, relation=relation, object=object)
         asked = (np.array([number]) for number in query)
         [[best]] = self.predictor.answer(*asked, k=k, with_known=with_known)
+        explain = partial(self.explainer.explain, *query) if is_explained else None
+        return self.name_answers(best, explain)
+
+    def name_answers(
+        self, best: npt.NDArray[Any], explain: Callable[[int], Explanation] | None = None
+    ) -> Answers:
+        """Return the answers to one query, an array (k,) of `ANSWER`, by name."""
         return Answers(
             Prediction(
                 entity=self.graph.entities.name(entity),
@@ -226,7 +234,7 @@ class RunPredictor:
                 rank=rank,
                 probability=None if math.isnan(probability) else probability,
                 is_known=is_known,
-                explanation=self.explainer.explain(*query, entity) if is_explained else None,
+                explanation=None if explain is None else explain(entity),
             )
             for rank, (entity, logit, probability, is_known) in enumerate(best.tolist(), 1)
             if entity != NOBODY
@@ -261,15 +269,18 @@ class RunPredictor:
 
 
 def build_predictor(
-    path: Path, trained: TrainedRun, asked: TrainedRun | None = None
+    path: Path, trained: TrainedRun, asked: TrainedRun | None = None, *, is_kept: bool = True
 ) -> RunPredictor:
-    """Return a run of link prediction ready to be asked; `asked` is the run on another graph."""
+    """Return a run of link prediction ready to be asked; `asked` is the run on another graph.
+
+    A temperature that had to be fitted is kept in the folder, if it may be.
+    """
     if not isinstance(trained.task, LinkPrediction):
         raise SettingsError(
             f"{path} is a run of entity alignment, and links are predicted in one graph. "
             "Use `interstellar align`, or give a run of link prediction."
         )
-    temperature = find_temperature(path, trained.task, trained.network)
+    temperature = find_temperature(path, trained.task, trained.network, is_kept=is_kept)
     return RunPredictor(asked or trained, temperature)
 
 

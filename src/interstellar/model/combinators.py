@@ -39,10 +39,30 @@ def hermitian(a: Tensor, b: Tensor) -> Tensor:
     if a.device.type == "cuda":
         from interstellar.model.network_kernels import fused_hermitian  # noqa: PLC0415 (triton)
 
-        return fused_hermitian(a, b)
+        return fused_hermitian(*torch.broadcast_tensors(a, b))  # type: ignore[no-untyped-call]
     a_re, a_im = a.chunk(2, dim=-1)
     b_re, b_im = b.chunk(2, dim=-1)
     return torch.cat([a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re], dim=-1)
+
+
+def adjoint(combinator: Combinator, a: Tensor | None, c: Tensor) -> Tensor:
+    """Return the k with (a ∘ b) · c = b · k, plus what does not depend on b; ∘ is not gated."""
+    assert combinator is not Combinator.GATED, "what is gated is not linear in b"
+    match combinator:
+        case Combinator.ADD:
+            return c
+        case Combinator.MULTIPLY:
+            return torch.zeros_like(c) if a is None else a * c
+        case Combinator.HERMITIAN:
+            return torch.zeros_like(c) if a is None else hermitian(conjugate(a), c)
+        case _:
+            assert_never(combinator)
+
+
+def conjugate(a: Tensor) -> Tensor:
+    """Return the complex conjugate: the first half is real, the second imaginary."""
+    a_re, a_im = a.chunk(2, dim=-1)
+    return torch.cat([a_re, -a_im], dim=-1)
 
 
 @final

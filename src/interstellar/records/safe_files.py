@@ -84,12 +84,17 @@ def refuse_taken(path: Path, inputs: Iterable[str | os.PathLike[str] | None]) ->
             raise SettingsError(
                 f"{path} is what was read, and would be overwritten. Choose another name."
             )
-    for folder in path.resolve().parents:
-        if all((folder / name).exists() for name in ("experiment.toml", "journal.jsonl")):
-            raise SettingsError(
-                f"{path} is a file of the run {folder}, and would be overwritten. "
-                "Choose another name."
-            )
+    if (folder := find_run_around(path)) is not None:
+        raise SettingsError(
+            f"{path} is a file of the run {folder}, and would be overwritten. Choose another name."
+        )
+
+
+def find_run_around(path: Path) -> Path | None:
+    """Return the folder of the run in which a file lies or would lie; None: it lies in none."""
+    names = ("experiment.toml", "journal.jsonl")
+    folders = path.resolve().parents
+    return next((f for f in folders if all((f / name).exists() for name in names)), None)
 
 
 def refuse_output(

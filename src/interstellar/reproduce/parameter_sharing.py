@@ -38,8 +38,9 @@ from interstellar.runs.run import facts_of
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.judge import Judge
 from interstellar.searching.search_loop import OnChange
-from interstellar.searching.search_run import Workers, read_trials, search_run
+from interstellar.searching.search_run import read_trials, search_run
 from interstellar.searching.supernet import Supernet, train_uniformly
+from interstellar.searching.workers import Workers
 
 FULL, MICRO = "full", "micro"
 SHARED_FILE, POINTS_FILE = "shared.json", "points.tsv"
@@ -166,9 +167,9 @@ class _Stage:
         trained = read_trials(folder, search, facts, self.judge.device)
         in_order = sorted(trained, key=lambda trial: trial.number)
         trials = [trial for trial in in_order if trial.result.reused is None][:n]
-        shared = self._find_shared([trial.architecture for trial in trials], macro, folder)
+        shared = self._find_shared([trial.point for trial in trials], macro, folder)
         points = tuple(
-            SharingPoint(architecture=trial.architecture, shared=score, alone=trial.score)
+            SharingPoint(architecture=trial.point, shared=score, alone=trial.score)
             for trial, score in zip(trials, shared, strict=True)
         )
         correlation = correlate_points(points, seed=self.study.experiment.seed)

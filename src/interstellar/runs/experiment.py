@@ -16,6 +16,7 @@
     [training]                 # the fields of TrainingSettings
     [paths]                    # the fields of WalkSettings
     [propagation]              # only where the cell is propagated: those of PropagationSettings
+    [rival]                    # only of a model outside the space: those of RivalSettings
 
     [search]                   # only where a search or a tuning is asked for: those of SearchPlan
     [continued]                # only where a run went on from another: the fields of Continued
@@ -44,7 +45,9 @@ from interstellar.records.toml_tables import (
     to_table,
     toml_text,
 )
-from interstellar.runs.search_plan import MEANT_FOR, SearchPlan, StrategyName
+from interstellar.rivals.rival_settings import RivalSettings
+from interstellar.runs.former_experiments import modernise_plan, rename
+from interstellar.runs.search_plan import SearchPlan
 from interstellar.training.settings import (
     FORMER_NAMES,
     LATER_SETTINGS,
@@ -57,6 +60,8 @@ MAX_SEED = 2**63 - 1
 ANY = "any"
 """Stands where the experiment of a search names its architecture."""
 
+TABLES = ("training", "paths", "propagation", "rival")
+"""Of settings."""
 _TOP_KEYS = ("version", "architecture", "seed", "data", "training", "paths")
 _DATA_TYPES: dict[str, Any] = {
     "source": str,
@@ -108,7 +113,7 @@ class Experiment:
     labels: bool = False
     """Whether `rdfs:label` says what entities are called."""
     architecture: str
-    """In any notation that `read_architecture` reads; a run's own file has the 11-number code."""
+    """In any notation, or the name of a rival; a run's own file has the 11-number code or that."""
     seed: int
     """Of paths, initial values, order and dropout."""
     settings: TrainingSettings
@@ -184,27 +189,29 @@ def experiment_text(experiment: Experiment) -> str:
 
 
 def settings_tables(settings: TrainingSettings) -> dict[str, Table]:
-    """Return the tables `training`, `paths` and `propagation` of plain values, for TOML or JSON."""
+    """Return the tables of `TABLES` that settings have, of plain values, for TOML or JSON."""
     tables = {
-        "training": to_table(settings, without=("walk", "propagation")),
+        "training": to_table(settings, without=("walk", "propagation", "rival")),
         "paths": to_table(settings.walk),
     }
     if settings.propagation is not None:
         tables["propagation"] = to_table(settings.propagation)
+    if settings.rival is not None:
+        tables["rival"] = to_table(settings.rival)
     return tables
 
 
 def read_settings(path: Path, base: TrainingSettings) -> TrainingSettings:
-    """Return `base` with the values of a file's tables [training], [paths] and [propagation].
+    """Return `base` with the values of a file's tables of settings (`TABLES`).
 
     The file may be that of a whole experiment; what else it says is left to the command line.
     """
     whole, file = read_toml(path), str(path)
     left_out = ("version", "architecture", "seed", "data", "continued", "search")
     tables = {key: value for key, value in whole.items() if key not in left_out}
-    refuse_unknown_keys(tables, ("training", "paths", "propagation"), f"{file}:")
+    refuse_unknown_keys(tables, TABLES, f"{file}:")
     if "version" in whole:  # an experiment leaves nothing open but what there was not yet
-        base = replace(base, propagation=None, **_settings_that_came_later())
+        base = replace(base, propagation=None, rival=None, **_settings_that_came_later())
     return _take_settings(whole, file, base)
 
 
@@ -217,7 +224,9 @@ def take_experiment(whole: Table, file: str) -> Experiment:
             f"{file}: version is {version}, but this program reads experiment files of version "
             f"{VERSION}. Use a newer interstellar."
         )
-    refuse_unknown_keys(whole, (*_TOP_KEYS, "propagation", "search", "continued"), f"{file}:")
+    refuse_unknown_keys(
+        whole, (*_TOP_KEYS, "propagation", "rival", "search", "continued"), f"{file}:"
+    )
     require_keys(whole, _TOP_KEYS, f"{file}:")
     chosen: dict[str, Any] = dict(_take_data(whole["data"], f"{file}: [data]"))
     chosen["settings"] = _take_settings(whole, file)
@@ -225,7 +234,7 @@ def take_experiment(whole: Table, file: str) -> Experiment:
     chosen["seed"] = take_value(int, whole["seed"], f"{file}: seed")
     if "search" in whole:
         place = f"{file}: [search]"
-        plan = take_fields(SearchPlan, _modernise_plan(whole["search"]), place)
+        plan = take_fields(SearchPlan, modernise_plan(whole["search"]), place)
         chosen["plan"] = _make(place, SearchPlan, plan)
     if "continued" in whole:
         chosen["continued"] = _take(Continued, whole["continued"], f"{file}: [continued]")
@@ -241,8 +250,13 @@ def _take_settings(
     if "propagation" in whole:
         place = f"{file}: [propagation]"
         propagation = _take(PropagationSettings, whole["propagation"], place, propagation)
-    table, place = _rename(whole.get("training", {}), FORMER_NAMES), f"{file}: [training]"
-    return _take(TrainingSettings, table, place, base, walk=walk, propagation=propagation)
+    rival = None if base is None else base.rival
+    if "rival" in whole:
+        rival = _take(RivalSettings, whole["rival"], f"{file}: [rival]", rival)
+    table, place = rename(whole.get("training", {}), FORMER_NAMES), f"{file}: [training]"
+    return _take(
+        TrainingSettings, table, place, base, walk=walk, propagation=propagation, rival=rival
+    )
 
 
 def _take(
@@ -260,37 +274,6 @@ def _take(
 
 def _settings_that_came_later() -> dict[str, Any]:
     return {f.name: f.default for f in fields(TrainingSettings) if f.name in LATER_SETTINGS}
-
-
-def _modernise_plan(table: object) -> object:
-    """Return the table [search] of version 0.1 as it is written now, any other as it is."""
-    if not isinstance(table, dict):
-        return table
-    table = {key: value for key, value in table.items() if key not in ("n_together", "together")}
-    if table.get("strategy") != StrategyName.TUNE:
-        table.setdefault("from_scratch", True)  # searches had no other way
-    if "is_faithful" not in table:
-        return table
-    renamed = _rename(table, {"is_macro_only": "macro_only"})
-    assert isinstance(renamed, dict)
-    renamed["prune"] = renamed.pop("is_faithful") is False
-    for name in ("try_first", "keep"):
-        renamed[name] = str(renamed.get(name, "none")).removeprefix("none").split()
-    renamed["keep"] = [FORMER_NAMES.get(name, name) for name in renamed["keep"]]
-    for name, meant in MEANT_FOR.items():
-        if renamed.get("strategy") not in meant or (
-            renamed.get("strategy") == StrategyName.HYBRID
-            and renamed.get("macro_only") is True
-            and name != "macro_updates"
-        ):
-            renamed.pop(name, None)  # it was written down whether it meant anything or not
-    return renamed
-
-
-def _rename(table: object, names: Mapping[str, str]) -> object:
-    if not isinstance(table, dict):
-        return table
-    return {names.get(key, key): value for key, value in table.items()}
 
 
 def _take_data(table: object, place: str) -> Table:

@@ -203,8 +203,13 @@ class SearchPlan:
             raise SettingsError(
                 "`try_first` was given, but a tuning has one architecture. Leave it out."
             )
+        if not self.try_first:
+            return []
+        from interstellar.rivals.catalogue import refuse_rival  # noqa: PLC0415 (plans must be quick)
+
         known: list[tuple[Architecture, dict[str, Any]]] = []
         for text in self.try_first:
+            refuse_rival(text)
             cell, chosen = split_choices(text)
             is_literature = text.strip().casefold() == LITERATURE_WORD
             meant = LITERATURE.values() if is_literature else [read_architecture(cell)]

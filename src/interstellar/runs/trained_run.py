@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
+from torch import Tensor
 
-from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.data.triplets import Triplets, with_inverses
 from interstellar.errors import DataError, InterstellarError, SettingsError
@@ -27,23 +27,26 @@ from interstellar.evaluation.calibration import (
 )
 from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
-from interstellar.model.network import Network
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import spawn
 from interstellar.records.json_files import read_json, write_json
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.network import Network, for_many
+from interstellar.rivals.notation import read_model
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
-from interstellar.runs.run import Result
+from interstellar.runs.training_result import read_training_result
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, edges_of, network_for, task_for
 
 CALIBRATION_FILE, CALIBRATION, VERSION = "calibration.json", "calibration", 1
-SPENT = ("best_epoch", "epochs", "seconds", "step_ms")
-"""What of a result says how long it took."""
+NO_EMBEDDINGS = (
+    "this run is of the model propagation, which has no embeddings of entities, and what is asked "
+    "for needs them. Train with the model walks for that."
+)
 LEAST_QUERIES = 20
 """To fit a temperature on: ten validation triplets, both ways."""
 
@@ -58,20 +61,30 @@ class TrainedRun:
 
     @property
     def path_network(self) -> PathNetwork:
-        """The network, where its embeddings of entities are asked for."""
+        """The network, where it must be one along walks."""
         if isinstance(self.network, PathNetwork):
             return self.network
+        if isinstance(self.network, PropagationNetwork):
+            raise SettingsError(NO_EMBEDDINGS)
         raise SettingsError(
-            "this run is of the model propagation, which has no embeddings of entities, and what "
-            "is asked for needs them. Train with the model walks for that."
+            f"this run is of the model {self.experiment.settings.model}, and what is asked for "
+            "needs a network along walks. Train with the model walks for that."
         )
+
+    @property
+    def subjects(self) -> Tensor:
+        """The embeddings of all entities, from which alignments are read."""
+        if isinstance(self.network, PropagationNetwork):
+            raise SettingsError(NO_EMBEDDINGS)
+        return self.network.subjects
 
     def on(self, graph: KnowledgeGraph) -> "TrainedRun":
         """Return the network for another graph, whose relations have the ids of the run's."""
         if not isinstance(self.network, PropagationNetwork):
             raise SettingsError(
-                "this run is of the model walks: it has an embedding of each entity, and none of "
-                "those of another graph. Train with the model propagation for that."
+                f"this run is of the model {self.experiment.settings.model}: it has an embedding "
+                "of each entity, and none of those of another graph. Train with the model "
+                "propagation for that."
             )
         task = LinkPrediction(graph)
         return replace(self, task=task, network=self.network.on(edges_of(task)))
@@ -97,7 +110,7 @@ class TrainedRun:
                     "entity alignment. Leave them out."
                 )
             measure = task.measure_matched if decoding.is_one_to_one else task.measure_decoded
-            return measure(self.path_network.subjects, split, candidates, decoding)
+            return measure(self.subjects, split, candidates, decoding)
         if decoding is not Decoding.COSINE or candidates is not Candidates.REFERENCE:
             raise SettingsError(
                 "decoding and candidates choose among the entities of a second graph, and this is "
@@ -122,39 +135,10 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
     if not run.is_finished:
         raise SettingsError(f"{path} has not finished training. Resume it, and then open it.")
     result = read_training_result(run, experiment)
-    task, architecture = task_for(load_graph(run)), read_architecture(experiment.architecture)
+    task, architecture = task_for(load_graph(run)), read_model(experiment.architecture)
     network = network_for(task, architecture, replace(experiment.settings, dropout=0.0))
     load_weights(network, run.weights_file, sha256=result["weights_sha256"])
     return TrainedRun(experiment, task, network.to(device))
-
-
-def read_training_result(run: RunFolder, experiment: Experiment) -> Result:
-    """Return the result of a training: what the weights are, how good, and what they took."""
-    result: Result = run.read_result()
-    weights, metrics = result.get("weights_sha256"), result.get("metrics")
-    is_measured = isinstance(metrics, dict) and all(_are_numbers(metrics.get(s, "")) for s in Split)
-    is_timed = _are_numbers({name: result.get(name) for name in SPENT})
-    if not isinstance(weights, str) or not is_measured or not is_timed:
-        raise DataError(
-            f"{run.result_file} does not say `weights_sha256`, the `metrics` of valid and test, "
-            f"and {', '.join(SPENT)} as the result of a training does: it was altered. Take it "
-            "from a copy, or train anew."
-        )
-    trained = result.get("architecture", experiment.architecture)
-    if trained != experiment.architecture:
-        raise DataError(
-            f"{run.experiment_file} names the architecture {experiment.architecture}, but "
-            f"{run.result_file.name} says that {str(trained)[:60]} was trained. One of the two "
-            "files was altered. Take it from a copy."
-        )
-    return result
-
-
-def _are_numbers(values: object) -> bool:
-    """Return whether values are metrics by name, or None, where nothing was held out."""
-    if not isinstance(values, dict):
-        return values is None
-    return all(type(value) in (int, float) for value in values.values())
 
 
 def load_weights(network: Network, path: Path, *, sha256: object = None) -> None:
@@ -178,8 +162,10 @@ def load_weights(network: Network, path: Path, *, sha256: object = None) -> None
         parameter.data.copy_(weights[name])
 
 
-def find_temperature(path: Path, task: LinkPrediction, network: Network) -> float | None:
-    """Return the temperature of a run, from its folder or else fitted and kept there.
+def find_temperature(
+    path: Path, task: LinkPrediction, network: Network, *, is_kept: bool = True
+) -> float | None:
+    """Return the temperature of a run, from its folder or else fitted, and kept there if it may be.
 
     None where the graph has too few validation triplets to fit it on: a network that knows the
     answers to one or two would be called certain of everything.
@@ -192,8 +178,10 @@ def find_temperature(path: Path, task: LinkPrediction, network: Network) -> floa
     if len(queries) < LEAST_QUERIES:
         return None
     device = network.device
-    found = fit_temperature(network.logits, queries, task.known, device=device)
+    found = fit_temperature(for_many(network).logits, queries, task.known, device=device)
     facts = {"temperature": found, "n_queries": len(queries), "weights_sha256": weights_sha256}
+    if not is_kept:
+        return found
     with suppress(OSError, InterstellarError):  # a folder that may not be written: fit it again
         write_json(path / CALIBRATION_FILE, facts, kind=CALIBRATION, version=VERSION)
     return found
@@ -205,7 +193,7 @@ def measure_run_reliability(
     """Return how far the probabilities of a run hold on a split."""
     temperature = find_temperature(path, task, network)
     return measure_reliability(
-        network.logits,
+        for_many(network).logits,
         _both_ways(task, split),
         task.known,
         temperature=1.0 if temperature is None else temperature,

@@ -16,7 +16,6 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import load
 from interstellar.device import is_out_of_memory
@@ -25,6 +24,7 @@ from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.records.safe_files import replacing_file
+from interstellar.rivals.notation import model_text, read_model
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.kept_graph import graph_sha256
 from interstellar.runs.run import (
@@ -38,10 +38,16 @@ from interstellar.runs.run import (
     refuse_other_data,
     writing,
 )
-from interstellar.runs.trained_run import find_temperature, read_training_result
+from interstellar.runs.trained_run import find_temperature
+from interstellar.runs.training_result import read_training_result
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split, held_out, require_validation
-from interstellar.tasks.task import Task, network_for, task_for
+from interstellar.tasks.task import (
+    Task,
+    network_for,
+    rows_of,
+    task_for,
+)
 from interstellar.training.checkpoints import (
     Checkpoint,
     load_checkpoint,
@@ -142,9 +148,9 @@ def store_run(
 
 
 def spell_out(experiment: Experiment) -> Experiment:
-    """Return the experiment with its architecture as an 11-number code."""
-    code = code_text(read_architecture(experiment.architecture))
-    return replace(experiment, architecture=code)
+    """Return the experiment with its architecture as an 11-number code, a rival by its name."""
+    network = read_model(experiment.architecture)
+    return replace(experiment, architecture=model_text(network))
 
 
 def load_data(experiment: Experiment) -> AnyGraph:
@@ -188,10 +194,11 @@ def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Pr
     started = time.perf_counter()
     paths = sample_paths(WalkGraph.of(graph), settings.walk, seed=experiment.seed, device=device)
     path_seconds = time.perf_counter() - started
-    network = network_for(task, read_architecture(experiment.architecture), settings)
+    architecture = read_model(experiment.architecture)
+    network = network_for(task, architecture, settings)
     training = Training(
         network,
-        torch.from_numpy(paths.array).to(device),
+        torch.from_numpy(rows_of(task, architecture, paths)).to(device),
         settings,
         seed=experiment.seed,
         measure=lambda trained: task.measure(trained, Split.VALID).as_dict(),

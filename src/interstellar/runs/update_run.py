@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from interstellar.architecture.notation import read_architecture
 from interstellar.data.findings import Findings
 from interstellar.data.formats.any_table import read_pairs
 from interstellar.data.formats.one_graph import is_named
@@ -27,6 +26,7 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.records.json_files import to_plain
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.notation import read_model
 from interstellar.runs.experiment import Continued, Experiment
 from interstellar.runs.grown_graph import (
     GrownGraph,
@@ -214,8 +214,7 @@ def settings_of(
 def initial_parameters(trained: TrainedRun, grown: GrownGraph) -> dict[str, Tensor]:
     """Return the parameters of a run for the grown graph, rows of new names drawn at random."""
     experiment, task = trained.experiment, task_for(grown.graph)
-    architecture = read_architecture(experiment.architecture)
-    network = network_for(task, architecture, experiment.settings)
+    network = network_for(task, read_model(experiment.architecture), experiment.settings)
     seed = torch_seed(experiment.seed, "rows of new names")
     network.initialise(torch.Generator().manual_seed(seed))
     inverses = grown.relation_ids + network.size.n_relations
@@ -223,10 +222,20 @@ def initial_parameters(trained: TrainedRun, grown: GrownGraph) -> dict[str, Tens
     parameters = {name: p.detach() for name, p in network.named_parameters()}
     for name, old in trained.network.named_parameters():
         match name.split("."):
-            case ["entities" | "one_way_subjects"]:
+            case ["entities" | "one_way_subjects" | "next_entities" | "entity_bias"]:
                 parameters[name][grown.entity_ids] = old.detach()
-            case ["relations" | "queries"] | ["layers", _, "relations", _]:
+            case ["relations" | "queries" | "next_relations" | "relation_bias"] | [
+                "layers",
+                _,
+                "relations",
+                _,
+            ]:
                 parameters[name][relation_ids] = old.detach()
+            case _ if old.shape != parameters[name].shape:
+                raise SettingsError(
+                    f"{network.formula} has {name} of shape {tuple(old.shape)} for the graph of "
+                    "the run, and names cannot be added to that. Train anew on the whole graph."
+                )
             case _:
                 parameters[name].copy_(old.detach())
     return parameters

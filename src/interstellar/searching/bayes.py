@@ -13,6 +13,7 @@ from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.search_space import Point, SearchSpace
 from interstellar.errors import SettingsError
 from interstellar.randomness import derive_key
+from interstellar.rivals.notation import AnyModel
 from interstellar.searching.trial import Proposal, TrialResult
 from interstellar.training.settings import Optimizer, TrainingSettings
 
@@ -92,10 +93,10 @@ class BayesSearch:
     def learn(self, proposal: Proposal, result: TrialResult) -> None:
         from optuna.trial import create_trial  # noqa: PLC0415
 
-        score, architecture = result.score, proposal.architecture
-        if score is None or isnan(score) or architecture is None:
+        score = result.score
+        if score is None or isnan(score) or proposal.architecture is None:
             return
-        point, distributions = self._space.locate(architecture), self._distributions
+        point, distributions = self._space.locate(proposal.point), self._distributions
         params = dict(zip(distributions, point, strict=True))
         self._study.add_trial(create_trial(value=score, params=params, distributions=distributions))
         self._keep_best(score, point)
@@ -119,7 +120,7 @@ class Tuning:
 
     def __init__(
         self,
-        architecture: Architecture,
+        architecture: AnyModel,
         settings: TrainingSettings,
         seed: int,
         *,

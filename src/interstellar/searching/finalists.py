@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
-from interstellar.architecture.literature import name_of
 from interstellar.architecture.propagation import CLAUSES
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.settings_space import PATH_LENGTH
 from interstellar.searching.trial import Trial
 from interstellar.searching.trials import Trials
+from interstellar.searching.tried_network import published_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def list_baselines(trials: Trials) -> list[Trial]:
     at every depth.
     """
     own = [trial for trial in trials.ranked if set(trial.settings) <= {PATH_LENGTH, *CLAUSES}]
-    return [trial for trial in own if name_of(trial.network) is not None]
+    return [trial for trial in own if published_name(trial.network) is not None]
 
 
 def list_finalists(trials: Trials) -> list[Finalist]:

@@ -62,6 +62,11 @@ class HybridSearch:
         self._pair_by_number: dict[int, _Pair] = {}
         self._n_asked = 0
 
+    @property
+    def probabilities(self) -> tuple[tuple[float, ...], ...]:
+        """θ of the controller: of each choice of the space, the probabilities of its options."""
+        return self._macro.theta + self._micro.theta
+
     def ask(self) -> Proposal:
         number = self._n_asked
         self._n_asked += 1

@@ -1,7 +1,6 @@
 """The judge: trains what was proposed, on one device, and says what came of it."""
 
 import gc
-import math
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -9,40 +8,41 @@ from pathlib import Path
 from typing import final
 
 import torch
+from torch import Tensor
 
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.device import find_device, is_out_of_memory
 from interstellar.engine.engine import OnProgress, Plain, Workbench, ignore
 from interstellar.errors import DataError, InterstellarError, SettingsError, TrainingError
-from interstellar.model.network import Network
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.randomness import spawn
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.network import Network
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.search_plan import SharedScore
 from interstellar.runs.training_run import checkpoint_of, load_data
 from interstellar.searching.rungs import REDUCTION, Rungs
+from interstellar.searching.search_journal import tuned_architecture
 from interstellar.searching.supernet import Reading, Supernet, run_relaxed, run_shared_round
 from interstellar.searching.supernet_round import SupernetRound
+from interstellar.searching.time_limits import TimeLimit, Watch
 from interstellar.searching.trial import Proposal, Stop, TrialResult
 from interstellar.tasks.splits import Split, require_validation
-from interstellar.tasks.task import Task, network_for, task_for
+from interstellar.tasks.task import Task, network_for, rows_of, task_for
 from interstellar.training.checkpoints import Checkpoint, load_checkpoint, write_checkpoint
-from interstellar.training.loop import EpochReport, Progress, Training
+from interstellar.training.loop import Progress, Training
 from interstellar.training.ready_step import uses_mixed_precision
-from interstellar.training.settings import Metric, replace_settings
+from interstellar.training.settings import Metric
+from interstellar.training.settings_changes import replace_settings
 
 TRIALS = "trials"
 """The folder, within that of a search, where its trials leave off."""
 SUPERNET_SHARE = 0.8
 """Of the time that is left, at most so much is a supernet's: its winner is to be trained yet."""
-
-PROGRESS_SECONDS = 0.5
-"""Between two reports of how far a trial is, at least."""
 WRITTEN_BYTES = 200e6
 """A second: to fetch, hash and write a checkpoint, and to read it again."""
 MOST_IDLE = 0.1
@@ -83,7 +83,8 @@ class Judge:
         self._checkpoints = checkpoints
         self._first_rung = Rungs.of(self.settings, prune=experiment.plan.prune).first
         self._shared_score = experiment.plan.shared_score
-        self._path_tensor = torch.from_numpy(self.paths.array).to(device)
+        self._tuned = tuned_architecture(experiment)
+        self._path_tensor = self._rows_of(self.paths)
 
     def do(self, work: Plain, on_progress: OnProgress = ignore) -> Plain:
         """Do a proposal as plain values, with `seconds_left`, and return its result likewise."""
@@ -102,12 +103,12 @@ class Judge:
         """
         try:
             if proposal.supernet is None:
-                return self._train(proposal, _Watch(proposal.number, seconds_left, on_progress))
+                return self._train(proposal, Watch(proposal.number, seconds_left, on_progress))
             return self._train_supernet(proposal, proposal.supernet, seconds_left)
         finally:
             self._give_memory_back()
 
-    def _train(self, proposal: Proposal, watch: "_Watch") -> TrialResult:
+    def _train(self, proposal: Proposal, watch: "Watch") -> TrialResult:
         """Train until the next rung or the end, unless the time is over before."""
         started, seconds_before = time.perf_counter(), 0.0
         stopped, failure, progress = None, None, Progress()
@@ -134,7 +135,7 @@ class Judge:
         network = network_for(self.task, proposal.architecture, settings)
         paths, seed = self._path_tensor, self.seed if proposal.seed is None else proposal.seed
         if (seed, settings.walk) != (self.seed, self.settings.walk):
-            paths = torch.from_numpy(self._sample_paths(settings.walk, seed).array).to(self.device)
+            paths = self._rows_of(self._sample_paths(settings.walk, seed))
         training = Training(network, paths, settings, seed=seed, measure=self._measure)
         checkpoint = self._find_checkpoint(proposal)
         if checkpoint is not None:
@@ -168,6 +169,12 @@ class Judge:
             self._checkpoints.mkdir(exist_ok=True)
             write_checkpoint(checkpoint_file(self._checkpoints, proposal.number), state)
 
+    def _rows_of(self, paths: PathTable) -> Tensor:
+        """Return what is learnt, a row at a time, on the device."""
+        tuned = self._tuned
+        rows = paths.array if tuned is None else rows_of(self.task, tuned, paths)
+        return torch.from_numpy(rows).to(self.device)
+
     def _sample_paths(self, walk: WalkSettings, seed: int) -> PathTable:
         return sample_paths(WalkGraph.of(self.task.graph), walk, seed=seed, device=self.device)
 
@@ -176,7 +183,7 @@ class Judge:
     ) -> TrialResult:
         """Learn from a supernet; a round of hybrid search that is out of time is left undone."""
         started, is_round = time.perf_counter(), asked.macro is not None
-        limit = _TimeLimit(seconds_left, share=1.0 if is_round else SUPERNET_SHARE)
+        limit = TimeLimit(seconds_left, share=1.0 if is_round else SUPERNET_SHARE)
         try:
             supernet = self._build_supernet(proposal.number, asked)
             if asked.controller is None:
@@ -239,43 +246,6 @@ def refuse_unsuitable(experiment: Experiment, task: Task, device: torch.device) 
         )
 
 
-@final
-class _Watch:
-    """Says how far a trial is, and stops it when the time is over, also within an epoch."""
-
-    def __init__(self, number: int, seconds_left: float | None, on_progress: OnProgress) -> None:
-        self._number = number
-        self._end = math.inf if seconds_left is None else time.perf_counter() + seconds_left
-        self._on_progress = on_progress
-        self._told_at = -math.inf
-        self._epochs = (0, 1)
-
-    def run_epoch(self, training: Training) -> Stop | None:
-        """Train one epoch; where the time is over before its end, it does not count."""
-        self._epochs = (training.progress.n_epochs, training.settings.max_epochs)
-        try:
-            training.run_epoch(self)
-        except TimeoutError:
-            return Stop.TIME
-        self._tell(1.0)
-        return Stop.TIME if time.perf_counter() > self._end else None
-
-    def on_step(self, n_done: int, n_steps: int) -> None:
-        now = time.perf_counter()
-        if now > self._end:
-            raise TimeoutError
-        if now - self._told_at >= PROGRESS_SECONDS:
-            self._tell(n_done / n_steps)
-
-    def on_epoch(self, report: EpochReport, training: Training) -> None:
-        pass
-
-    def _tell(self, share: float) -> None:
-        n_done, n_epochs = self._epochs
-        self._told_at = time.perf_counter()
-        self._on_progress(self._number, round(n_done + share, 2), n_epochs)
-
-
 def is_worth_writing(training: Training) -> bool:
     """Return whether to train again, if need be, would take longer than to write it all down.
 
@@ -300,20 +270,6 @@ def without_trial(checkpoint: Checkpoint) -> Checkpoint:
 def _text_of(proposal: Proposal) -> str:
     """Return what the checkpoint of a trial is recognised by."""
     return repr({**proposal.as_plain(), "epochs": None})
-
-
-@final
-class _TimeLimit:
-    """Says whether a supernet has used up its share of the time that is left."""
-
-    def __init__(self, seconds_left: float | None, share: float) -> None:
-        self.was_over = False
-        """Whether it has ever said so."""
-        self._end = None if seconds_left is None else time.perf_counter() + share * seconds_left
-
-    def is_over(self) -> bool:
-        self.was_over = self._end is not None and time.perf_counter() > self._end
-        return self.was_over
 
 
 def _curve(progress: Progress, metric: Metric) -> list[float]:

@@ -9,30 +9,29 @@ from pathlib import Path
 
 import torch
 
-from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import DataError, SettingsError
 from interstellar.model.joined_network import join
 from interstellar.model.path_network import PathNetwork
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.notation import model_text
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.run import Result
 from interstellar.runs.training_run import store_run, train_run
 from interstellar.searching.finalists import list_finalists
 from interstellar.searching.judge import TRIALS, checkpoint_file, without_trial
-from interstellar.searching.search_journal import trials_of, winner_of
-from interstellar.searching.search_run import Workers
+from interstellar.searching.search_journal import FINAL, trials_of, winner_of
 from interstellar.searching.trial import Trial
 from interstellar.searching.tried_network import formula_of, network_of, own_choices
+from interstellar.searching.workers import Workers
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import build_network, task_for
 from interstellar.training.checkpoints import Checkpoint, load_checkpoint
 from interstellar.training.loop import Observer
-from interstellar.training.settings import TrainingSettings, replace_settings
-
-FINAL = "final"
-"""Folder of the trained winner, within that of the search."""
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 
 
 def train_winner(
@@ -59,7 +58,7 @@ def train_winner(
         own = replace(own, max_epochs=max(1, winner.result.epochs))
     experiment = replace(
         search,
-        architecture=code_text(winner.architecture),
+        architecture=model_text(winner.architecture),
         settings=settings or own,
         seed=search.seed if winner.seed is None else winner.seed,
         plan=None,

@@ -18,26 +18,35 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form
+from interstellar.architecture.literature import find_propagation
 from interstellar.architecture.notation import read_architecture
+from interstellar.architecture.propagation import (
+    canonical_propagation,
+    from_text,
+    split_choices,
+)
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.notation import AnyModel, model_text, read_model
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
 from interstellar.runs.search_plan import Budget
 from interstellar.searching.finalists import find_winner
+from interstellar.searching.plain_values import is_number
 from interstellar.searching.trial import (
     ALTERED,
     Proposal,
     Trial,
     TrialResult,
-    is_number,
     read_result,
 )
 from interstellar.searching.trials import Trials
 from interstellar.searching.tried_network import TriedNetwork, network_of, own_choices
 
 Event: TypeAlias = Mapping[str, Any]
+
+FINAL = "final"
+"""Folder of the trained winner, within that of the search."""
 
 
 def trials_of(run: RunFolder) -> Trials:
@@ -67,24 +76,31 @@ def read_written(text: str) -> str:
         return text
     run = RunFolder.open(Path(text))
     experiment = read_experiment(run.experiment_file)
-    return experiment.architecture if experiment.plan is None else str(winner_of(run).code)
+    return (
+        experiment.architecture
+        if experiment.plan is None
+        else model_text(winner_of(run).architecture)
+    )
 
 
 def read_network(text: str) -> TriedNetwork:
     """Return the canonical form of an architecture as it is written, or of what a run is of."""
     if (written := read_written(text)) == text:
+        line = find_propagation(text)
+        if split_choices(line)[1]:
+            return canonical_propagation(from_text(line))
         return canonical_form(read_architecture(text))
     run = RunFolder.open(Path(text))
     experiment = read_experiment(run.experiment_file)
     if experiment.plan is not None:
         return winner_of(run).network
-    return network_of(read_architecture(written), own_choices(experiment.settings))
+    return network_of(read_model(written), own_choices(experiment.settings))
 
 
-def tuned_architecture(experiment: Experiment) -> Architecture | None:
+def tuned_architecture(experiment: Experiment) -> AnyModel | None:
     """Return the architecture of a tuning."""
     code = experiment.architecture
-    return None if code == ANY else read_architecture(code)
+    return None if code == ANY else read_model(code)
 
 
 def last_budget(run: RunFolder) -> Budget | None:
@@ -98,7 +114,7 @@ def last_budget(run: RunFolder) -> Budget | None:
 
 
 def list_trials(
-    events: Iterable[Event], journal: Path, tuned: Architecture | None = None
+    events: Iterable[Event], journal: Path, tuned: AnyModel | None = None
 ) -> Iterator[Trial]:
     """Yield every trial in the journal of a search or a tuning, in the order of their ends."""
     for moment, proposal, result in read_moments(events, journal, tuned):
@@ -125,7 +141,7 @@ _MOMENTS = {
 
 
 def read_moments(
-    events: Iterable[Event], journal: Path, tuned: Architecture | None
+    events: Iterable[Event], journal: Path, tuned: AnyModel | None
 ) -> Iterator[tuple[Moment, Proposal, TrialResult | None]]:
     """Yield what happened to each proposal of a journal, with its result where it had one."""
     under_way: dict[int, Proposal] = {}
@@ -179,12 +195,12 @@ def read_known(event: Event, journal: Path) -> list[Trial]:
 
 
 @contextmanager
-def refusing_altered(event: Event, journal: Path) -> Iterator[None]:
-    """Name the event that cannot be read."""
+def refusing_altered(event: Event, journal: Path, kind: str = "search") -> Iterator[None]:
+    """Name the event that cannot be read, of a run of some kind."""
     try:
         yield
     except ALTERED:
         raise DataError(
-            f"{journal}: an event `{event.get('event')}` of {event.get('time')} is not what a "
-            "search writes. The journal was altered. Take it from a copy, or begin a new search."
+            f"{journal}: an event `{event.get('event')}` of {event.get('time')} is not what "
+            f"a {kind} writes. The journal was altered. Take it from a copy, or begin a new {kind}."
         ) from None

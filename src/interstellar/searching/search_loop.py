@@ -6,18 +6,19 @@ again first. So a search with one worker ends as it would have without the kill.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, final
 
-from interstellar.architecture.architecture import Architecture
 from interstellar.engine.engine import Done, Engine
 from interstellar.errors import DataError
 from interstellar.records.journal import Journal
+from interstellar.rivals.notation import AnyModel
 from interstellar.runs.search_plan import Budget
 from interstellar.searching.finalists import highest_rung
 from interstellar.searching.kept_checkpoints import remove_needless
+from interstellar.searching.outcomes import Outcomes
 from interstellar.searching.rungs import Rungs
 from interstellar.searching.search_journal import Event, Moment, chosen_finalists, read_moments
 from interstellar.searching.strategy import SearchStrategy
@@ -49,7 +50,7 @@ class SearchLoop:
         *,
         rungs: Rungs,
         known: Mapping[TrialKey, Trial],
-        tuned: Architecture | None = None,
+        tuned: AnyModel | None = None,
         checkpoints: Path | None = None,
         started: float | None = None,
         on_change: OnChange | None = None,
@@ -76,10 +77,12 @@ class SearchLoop:
         self._proposals: dict[int, Proposal] = {}
         self._number_by_key: dict[TrialKey, int] = {}
         self._twins_by_number: dict[int, list[int]] = {}
+        self._outcomes = Outcomes()
         self._n_repeats = 0
         self._seconds_before = 0.0
-        self._replay(journal.events())
-        self._finalists = chosen_finalists(journal.events(), journal.path, self.trials)
+        events = journal.events()
+        self._replay(events)
+        self._finalists = chosen_finalists(events, journal.path, self.trials)
         self._unfinished, self.under_way = self.under_way, {}
         self._ends_at = budget.seconds
         self._started = time.monotonic() if started is None else started
@@ -113,7 +116,7 @@ class SearchLoop:
             self._fill(engine)
             if not self.under_way:
                 return
-            self._take(self._wait(engine))
+            self._take(engine)
 
     def finish(self, engine: Engine, trials: Sequence[Trial], seeds: Sequence[int]) -> None:
         """Train trials to the highest rung there is time for, and repeat them with other seeds.
@@ -141,7 +144,7 @@ class SearchLoop:
                 repetition = replace(trial.repetition(number, seed), epochs=epochs)
                 self._begin_if_it_fits(repetition, "proposed", engine)
         while self.under_way:
-            self._take(self._wait(engine))
+            self._take(engine)
 
     def _take_up(self, engine: Engine, unfinished: Mapping[int, Proposal]) -> None:
         """Begin again what was under way when the search was stopped."""
@@ -170,7 +173,7 @@ class SearchLoop:
 
     def _wait_for_room(self, engine: Engine) -> None:
         while engine.n_free == 0:
-            self._take(self._wait(engine))
+            self._take(engine)
 
     def _fits(self, proposal: Proposal) -> bool:
         """Return whether there is time for a trial to be trained to its end, by what it took."""
@@ -232,13 +235,20 @@ class SearchLoop:
             if twin != number:
                 self._twins_by_number.setdefault(twin, []).append(number)
                 return
-        engine.start(number, {**proposal.as_plain(), "seconds_left": self.seconds_left})
+        self._start(number, engine)
         self._on_change(self)
 
-    def _take(self, done: Iterable[Done]) -> None:
-        for piece in done:
-            result = TrialResult.from_plain(piece.outcome or {"failure": piece.failure})
-            if piece.is_late or result.stopped is Stop.TIME:
+    def _start(self, number: int, engine: Engine) -> None:
+        plain = self.under_way[number].as_plain()
+        engine.start(number, {**plain, "seconds_left": self.seconds_left})
+
+    def _take(self, engine: Engine) -> None:
+        """Wait for what ends next, and take note of it; what is no result is tried once more."""
+        for piece in self._wait(engine):
+            result = self._outcomes.read(piece, self.under_way[piece.number])
+            if result is None:
+                self._start(piece.number, engine)
+            elif piece.is_late or result.stopped is Stop.TIME:
                 self._leave(piece.number, None if piece.is_late else result)
             else:
                 self._end(piece.number, result)

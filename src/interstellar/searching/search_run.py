@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -13,16 +12,16 @@ from interstellar.architecture.canonical_form import first_of_each, one_step_for
 from interstellar.architecture.notation import (
     code_text,
     from_code_text,
-    read_architecture,
     to_code,
 )
 from interstellar.architecture.propagation import CLAUSES
 from interstellar.data.graph import AnyGraph
-from interstellar.engine.engine import Engine, Plain, ThisProcess
-from interstellar.engine.local_processes import LocalProcesses
+from interstellar.engine.engine import Plain
 from interstellar.errors import SettingsError, TrainingError
 from interstellar.records.run_folder import RunFolder
 from interstellar.records.toml_tables import toml_text
+from interstellar.rivals.catalogue import Rival
+from interstellar.rivals.notation import read_model
 from interstellar.runs.experiment import Experiment, read_experiment, settings_tables
 from interstellar.runs.kept_graph import graph_sha256
 from interstellar.runs.run import (
@@ -46,7 +45,7 @@ from interstellar.searching.finalists import (
     list_finalists,
 )
 from interstellar.searching.hybrid import HybridSearch
-from interstellar.searching.judge import TRIALS, Judge, build_workbench
+from interstellar.searching.judge import TRIALS, Judge
 from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.reinforce import ReinforceSearch
 from interstellar.searching.rungs import Rungs
@@ -66,34 +65,18 @@ from interstellar.searching.trial import Proposal, Trial
 from interstellar.searching.trials import Trials, known_trials
 from interstellar.searching.tried_network import (
     Changes,
+    SearchedNetwork,
     TrialKey,
-    TriedNetwork,
     cell_of,
+    code_of,
     own_choices,
 )
-from interstellar.training.settings import TrainingSettings, replace_settings
+from interstellar.searching.workers import Workers
+from interstellar.training.settings import ModelKind, TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 
 N_ELSEWHERE = 3
 """Networks of a search on another graph that are tried first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workers:
-    """Where trials run."""
-
-    device: torch.device
-    n: int = 1
-    """Processes; 1: this one. On CUDA they are spread over the cards, on the CPU over the cores."""
-
-    def devices(self) -> list[str]:
-        if str(self.device) != "cuda":
-            return [str(self.device)] * self.n
-        return [f"cuda:{i % torch.cuda.device_count()}" for i in range(self.n)]
-
-    @property
-    def n_apart(self) -> int:
-        """How many do not slow each other down: one for a card, or for a core."""
-        return self.n if self.device.type == "cpu" else len(set(self.devices()))
 
 
 def search_run(
@@ -141,11 +124,8 @@ def search_run(
             started=started,
             on_change=on_change,
         )
-        engine: Engine = ThisProcess(judge.do)
-        if workers.n > 1:
-            told = {"run": str(opened.folder.path)}
-            engine = LocalProcesses(build_workbench, told, workers.devices(), budget.trials)
-        with closing(engine):
+        path = opened.folder.path
+        with closing(workers.open_engine(judge, experiment, path, budget.trials)) as engine:
             loop.run(engine, share=SEARCH_SHARE if n_finalists > 1 else 1.0)
             if n_finalists > 1:
                 finalists = choose_finalists(loop.trials, n_finalists)
@@ -165,7 +145,8 @@ def build_strategy(experiment: Experiment) -> SearchStrategy:
     if experiment.plan.strategy is not StrategyName.SURROGATE:
         strategy = FirstRung(strategy)
     changes = list_changes(experiment.plan, experiment.settings)
-    if experiment.settings.walk.length == 1 and experiment.settings.propagation is None:
+    settings = experiment.settings
+    if settings.walk.length == 1 and settings.model is ModelKind.WALKS:
         differing = first_of_each(known, one_step_form)
         strategy = OneOfEach(differing, strategy)
         changes = [{} if a in differing else {PATH_LENGTH: max(PATH_LENGTHS)} for a in known]
@@ -203,7 +184,7 @@ def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
         case StrategyName.ONE_SHOT:
             return OneShotSearch(space, plan.supernet_epochs or SUPERNET_EPOCHS)
         case StrategyName.TUNE:
-            tuned, settings = read_architecture(experiment.architecture), experiment.settings
+            tuned, settings = read_model(experiment.architecture), experiment.settings
             return Tuning(tuned, settings, seed, with_dim=plan.with_dim, kept=plan.keep)
         case _:
             assert_never(plan.strategy)
@@ -273,13 +254,14 @@ def winners_elsewhere(path: Path, experiment: Experiment) -> list[str]:
             "learn an alignment. Leave it out of `reuse`."
         )
     networks = dict.fromkeys(trial.network for trial in trials_of(run).ranked)
+    in_space = [network for network in networks if not isinstance(network, Rival)]
     return [
         line_to_try(network, with_choices=ours.propagation is not None)
-        for network in list(networks)[:N_ELSEWHERE]
+        for network in in_space[:N_ELSEWHERE]
     ]
 
 
-def line_to_try(network: TriedNetwork, *, with_choices: bool) -> str:
+def line_to_try(network: SearchedNetwork, *, with_choices: bool) -> str:
     """Return a network as `try_first` has it."""
     if isinstance(network, Architecture) or not with_choices:
         return code_text(cell_of(network))
@@ -325,10 +307,10 @@ def describe_answer(
 ) -> dict[str, Any]:
     """Return what the strategy believes to be the best, with its score where it was tried."""
     believed = Proposal(number=0, architecture=answer, changes=own_choices(settings))
-    network, tried = believed.key[0], trials.find(believed.key)
+    tried = trials.find(believed.key)
     return {
         "code": list(to_code(answer)),
-        "canonical": list(to_code(cell_of(network))),
+        "canonical": code_of(believed.key[0]),
         "formula": believed.formula,
         "score": None if tried is None else tried.score,
     }

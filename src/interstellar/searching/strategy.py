@@ -80,8 +80,8 @@ class OneOfEach:
         proposal = self._strategy.ask()
         if proposal is None or proposal.architecture is None or PATH_LENGTH in proposal.changes:
             return proposal
-        form = one_step_form(proposal.architecture)
-        return replace(proposal, architecture=self._first.setdefault(form, proposal.architecture))
+        form = one_step_form(proposal.point)
+        return replace(proposal, architecture=self._first.setdefault(form, proposal.point))
 
     def tell(self, number: int, result: TrialResult) -> None:
         self._strategy.tell(number, result)

@@ -26,7 +26,7 @@ from interstellar.searching.random_search import RandomSearch
 from interstellar.searching.ridge import Codes, Floats, Posterior, fit_ridge
 from interstellar.searching.settings_space import SettingChoice, changes_at, locate_changes
 from interstellar.searching.trial import Proposal, TrialResult
-from interstellar.searching.tried_network import TriedNetwork, cell_of, network_of
+from interstellar.searching.tried_network import SearchedNetwork, cell_of, searched_network
 
 N_STARTUP_TRIALS = 8
 """Scores that must be known to predict others; until then networks are drawn."""
@@ -113,7 +113,7 @@ class SurrogateSearch:
     def learn(self, proposal: Proposal, result: TrialResult) -> None:
         point = locate_changes(self._settings, proposal.changes)
         if proposal.architecture is not None and point is not None:
-            self._note(self._enter(proposal.architecture, point), result)
+            self._note(self._enter(proposal.point, point), result)
 
     def answer(self) -> Architecture | None:
         belief = self._believe()
@@ -121,7 +121,7 @@ class SurrogateSearch:
 
     def _enter(self, architecture: Architecture, point: Point) -> _Tried:
         """Return the entry of an architecture with settings, a new one unless it was there."""
-        network = network_of(architecture, changes_at(self._settings, point))
+        network = searched_network(architecture, changes_at(self._settings, point))
         cell = cell_of(network)
         shown = cell if cell in self._space else architecture
         place = (*self._space.locate(shown), *point) if shown in self._space else None
@@ -150,8 +150,7 @@ class SurrogateSearch:
     def _draw(self) -> Point | None:
         """Return a network that was not tried without changes; None: all were."""
         while (proposal := self._random.ask()) is not None:
-            assert proposal.architecture is not None
-            place = (*self._space.locate(proposal.architecture), *self._own)
+            place = (*self._space.locate(proposal.point), *self._own)
             if self._code_at(place) not in self._tried_by_code:
                 return place
         return None
@@ -189,9 +188,11 @@ class SurrogateSearch:
 
     def _code_at(self, place: Point) -> Point:
         architecture, point = self._space.at(place[:N_CHOICES]), place[N_CHOICES:]
-        return self._encode(network_of(architecture, changes_at(self._settings, point)), point)
+        return self._encode(
+            searched_network(architecture, changes_at(self._settings, point)), point
+        )
 
-    def _encode(self, network: TriedNetwork, point: Point) -> Point:
+    def _encode(self, network: SearchedNetwork, point: Point) -> Point:
         """Return the options that a network and its settings take, −1 where it does not matter."""
         if isinstance(network, Architecture):
             return (*encode(network), *point)

@@ -18,9 +18,9 @@ from torch import Tensor
 from interstellar.architecture.literature import COMPLEX, PTRANSE_MUL, RSN
 from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
-from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkSize
 from interstellar.paths.walk_graph import WalkGraph
+from interstellar.rivals.network import Network
 from interstellar.searching.rungs import REDUCTION, Rungs
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import network_for, network_size, task_for

@@ -6,28 +6,36 @@ distrust, because a journal is a file like any other and may have been altered: 
 `ALTERED`. Names of version 0.1 are understood.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from math import inf, isclose, isfinite
 from typing import Any, Self, TypeAlias
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.literature import name_of
-from interstellar.architecture.notation import code_text, from_code_text, to_code
 from interstellar.architecture.propagation import CHOICES
 from interstellar.architecture.search_space import N_CHOICES
 from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.rivals.catalogue import Rival
+from interstellar.rivals.notation import AnyModel, model_text, read_noted
 from interstellar.searching.natural_gradient import ControllerState
+from interstellar.searching.plain_values import (
+    are_numbers,
+    is_count,
+    is_number,
+    is_text,
+    require,
+)
 from interstellar.searching.supernet_round import Kind, SupernetRound
 from interstellar.searching.tried_network import (
     Changes,
     TrialKey,
     TriedNetwork,
-    cell_of,
+    code_of,
     formula_of,
     identify,
     network_of,
+    published_name,
 )
 from interstellar.training.settings import FORMER_NAMES
 
@@ -67,7 +75,7 @@ class Proposal:
 
     number: int
     """Proposals of a strategy are counted from 0 in the order in which it was asked."""
-    architecture: Architecture | None = None
+    architecture: AnyModel | None = None
     """To be trained from scratch; None: `supernet` is to be trained."""
     changes: Changes = field(default_factory=dict)
     """Settings that differ from those of the search."""
@@ -84,6 +92,12 @@ class Proposal:
         return identify(self.architecture, self.changes, self.seed)
 
     @property
+    def point(self) -> Architecture:
+        """The point of the search space that is tried; only a tuning may try a rival instead."""
+        assert isinstance(self.architecture, Architecture)
+        return self.architecture
+
+    @property
     def formula(self) -> str:
         """What is tried, in one line."""
         if self.architecture is None:
@@ -95,7 +109,7 @@ class Proposal:
             content = {"kind": str(self.supernet.kind), **self.supernet.as_plain()}
         else:
             assert self.architecture is not None
-            content = {"kind": str(Kind.TRIAL), "code": code_text(self.architecture)}
+            content = {"kind": str(Kind.TRIAL), "code": model_text(self.architecture)}
             if self.changes:
                 content["changes"] = dict(self.changes)
         rare = {"epochs": self.epochs, "seed": self.seed}
@@ -103,17 +117,17 @@ class Proposal:
         return {"number": self.number, **content, **given}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], tuned: Architecture | None = None) -> Self:
+    def from_plain(cls, plain: Mapping[str, Any], tuned: AnyModel | None = None) -> Self:
         """Return what `as_plain` wrote; `tuned` is the architecture of a tuning of version 0.1."""
         number, kind = plain["number"], plain["kind"]
         kind = _FORMER_KINDS.get(kind) or Kind(kind)
-        _require(type(number) is int)
+        require(type(number) is int)
         if kind is not Kind.TRIAL:
             return cls(number=number, supernet=SupernetRound.from_plain(plain, kind))
-        architecture = from_code_text(plain["code"]) if "code" in plain else tuned
+        architecture = read_noted(plain["code"]) if "code" in plain else tuned
         changes = _read_changes(plain, architecture)
         epochs, seed = plain.get("epochs"), plain.get("seed")
-        _require(all(value is None or _is_count(value) for value in (epochs, seed)))
+        require(all(value is None or is_count(value) for value in (epochs, seed)))
         return cls(
             number=number, architecture=architecture, changes=changes, epochs=epochs, seed=seed
         )
@@ -197,24 +211,24 @@ class TrialResult:
         return result
 
     def _check(self) -> None:
-        _require(self.score is None or is_number(self.score))
-        _require(_are_numbers(self.curve) and is_number(self.seconds))
-        _require(_is_count(self.best_epoch) and _is_count(self.epochs))
-        _require(_is_text(self.failure) and _is_text(self.reused))
+        require(self.score is None or is_number(self.score))
+        require(are_numbers(self.curve) and is_number(self.seconds))
+        require(is_count(self.best_epoch) and is_count(self.epochs))
+        require(is_text(self.failure) and is_text(self.reused))
         measured = [v for v in self.valid.values() if v is not None]  # None: it was not finite
-        _require(_are_numbers(measured))
+        require(are_numbers(measured))
         if self.controller is not None:
             _check_controller(self.controller)
         if self.weights is not None:
-            _require(len(self.weights) == N_CHOICES)
-            _require(all(options and _are_numbers(list(options)) for options in self.weights))
+            require(len(self.weights) == N_CHOICES)
+            require(all(options and are_numbers(list(options)) for options in self.weights))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One architecture, or one choice of settings, with what it earned."""
 
-    architecture: Architecture
+    architecture: AnyModel
     result: TrialResult
     number: int = 0
     settings: Changes = field(default_factory=dict)
@@ -245,6 +259,12 @@ class Trial:
         return identify(self.architecture, self.settings, self.seed)
 
     @property
+    def point(self) -> Architecture:
+        """The point of the search space that was tried; only a tuning may try a rival instead."""
+        assert isinstance(self.architecture, Architecture)
+        return self.architecture
+
+    @property
     def network(self) -> TriedNetwork:
         """The canonical form: what networks are told apart by."""
         return network_of(self.architecture, self.settings)
@@ -254,9 +274,9 @@ class Trial:
         return formula_of(self.network)
 
     @property
-    def code(self) -> list[int]:
-        """The architecture as 11 numbers."""
-        return list(to_code(self.architecture))
+    def code(self) -> list[int] | None:
+        """The architecture as 11 numbers; a rival has none."""
+        return code_of(self.architecture)
 
     @property
     def score(self) -> float | None:
@@ -272,8 +292,8 @@ class Trial:
         """Return the trial in every notation a reader may want."""
         found: Plain = {
             "code": self.code,
-            "canonical": list(to_code(cell_of(self.network))),
-            "name": name_of(self.network),
+            "canonical": None if isinstance(self.network, Rival) else code_of(self.network),
+            "name": published_name(self.network),
             "formula": self.formula,
             "valid": self.result.valid,
             "score": self.score,
@@ -284,7 +304,7 @@ class Trial:
 
     def as_plain(self) -> Plain:
         """Return plain values, for the journal of another search."""
-        code = code_text(self.architecture)
+        code = model_text(self.architecture)
         found = {"number": self.number, "code": code, "result": self.result.as_plain()}
         return found | {"changes": dict(self.settings)} if self.settings else found
 
@@ -293,9 +313,9 @@ class Trial:
         result = TrialResult.from_plain(plain["result"] if "result" in plain else plain["earned"])
         if "reused" in plain:
             result = replace(result, reused=plain["reused"])
-        number, architecture = plain["number"], from_code_text(plain["code"])
+        number, architecture = plain["number"], read_noted(plain["code"])
         changes = _read_changes(plain, architecture)
-        _require(_is_count(number) and _is_text(result.reused))
+        require(is_count(number) and is_text(result.reused))
         return cls(architecture=architecture, result=result, number=number, settings=changes)
 
 
@@ -304,47 +324,25 @@ def read_result(plain: Mapping[str, Any], proposal: Proposal) -> TrialResult:
     result = TrialResult.from_plain(plain)
     asked = None if proposal.supernet is None else proposal.supernet.controller
     if result.controller is not None:
-        _require(asked is not None and _shape(result.controller) == _shape(asked))
+        require(asked is not None and _shape(result.controller) == _shape(asked))
     return result
 
 
-def _read_changes(plain: Mapping[str, Any], architecture: Architecture | None) -> Changes:
+def _read_changes(plain: Mapping[str, Any], architecture: AnyModel | None) -> Changes:
     """Return the changes of an architecture, which together are a network."""
     changes = {FORMER_NAMES.get(k, k): value for k, value in plain.get("changes", {}).items()}
-    _require(all(is_number(value) for name, value in changes.items() if name not in CHOICES))
-    _require(architecture is not None and network_of(architecture, changes))
+    require(all(is_number(value) for name, value in changes.items() if name not in CHOICES))
+    require(architecture is not None and network_of(architecture, changes))
     return changes
 
 
 def _check_controller(controller: ControllerState) -> None:
     for theta in controller.theta:
-        _require(all(0 < p <= 1 for p in theta) and isclose(sum(theta), 1, abs_tol=1e-6))
-    _require(all(map(isfinite, controller.s_bar)))
-    _require(0 <= controller.gamma < inf and 0 < controller.Delta < inf)
+        require(all(0 < p <= 1 for p in theta) and isclose(sum(theta), 1, abs_tol=1e-6))
+    require(all(map(isfinite, controller.s_bar)))
+    require(0 <= controller.gamma < inf and 0 < controller.Delta < inf)
 
 
 def _shape(controller: ControllerState) -> tuple[list[int], int, int]:
     sizes = [len(theta) for theta in controller.theta]
     return sizes, len(controller.s_bar), controller.n_choices
-
-
-def _require(condition: object) -> None:
-    if not condition:
-        raise ValueError
-
-
-def _is_text(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _are_numbers(values: object) -> bool:
-    return isinstance(values, Sequence) and all(map(is_number, values))
-
-
-def is_number(value: object) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

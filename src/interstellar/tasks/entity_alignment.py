@@ -15,9 +15,10 @@ from interstellar.data.graph import GraphPair
 from interstellar.evaluation.alignment import Candidates, find_partners, rank_partners
 from interstellar.evaluation.metrics import AssignmentMetrics, Metrics
 from interstellar.evaluation.similarity import Decoding
-from interstellar.model.network import Network
-from interstellar.model.path_network import NetworkForm, PathNetwork
+from interstellar.model.path_network import NetworkForm
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import spawn
+from interstellar.rivals.network import Network
 from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=True, is_two_way=False)
@@ -32,7 +33,7 @@ class EntityAlignment:
         self.form = FORM
 
     def measure(self, network: Network, split: Split) -> Metrics:
-        assert isinstance(network, PathNetwork), "two graphs have walks"
+        assert not isinstance(network, PropagationNetwork), "which has no embeddings"
         return self.measure_decoded(network.subjects, split, Candidates.REFERENCE, Decoding.COSINE)
 
     def measure_decoded(

@@ -11,9 +11,9 @@ from interstellar.data.triplets import with_inverses
 from interstellar.evaluation.metrics import Metrics, auc_pr_among
 from interstellar.evaluation.ranks import rank_objects
 from interstellar.evaluation.sampled_ranks import rank_among_drawn
-from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm
 from interstellar.randomness import spawn
+from interstellar.rivals.network import Network, for_many
 from interstellar.tasks.splits import Split, held_out
 
 FORM = NetworkForm(has_batch_norm=False, is_two_way=True)
@@ -30,9 +30,9 @@ class LinkPrediction:
 
     def measure(self, network: Network, split: Split) -> Metrics:
         triplets = held_out(self.graph, split)
-        device = network.device
+        device, compute_logits = network.device, for_many(network).logits
         ranks = rank_objects(
-            network.logits,
+            compute_logits,
             with_inverses(triplets, len(self.graph.relations)),
             self.known,
             n_entities=len(self.graph.entities),
@@ -41,7 +41,7 @@ class LinkPrediction:
         auc_pr = None
         if self.graph.answers is not None:
             auc_pr = auc_pr_among(
-                network.logits, triplets, self.known, answers=self.graph.answers, device=device
+                compute_logits, triplets, self.known, answers=self.graph.answers, device=device
             )
         return Metrics.of(ranks, auc_pr=auc_pr)
 
@@ -50,7 +50,7 @@ class LinkPrediction:
     ) -> Metrics:
         """Return the metrics of the true answers among so many others drawn at random."""
         ranks = rank_among_drawn(
-            network.logits,
+            for_many(network).logits,
             with_inverses(held_out(self.graph, split), len(self.graph.relations)),
             self.known,
             n_negatives=n_negatives,

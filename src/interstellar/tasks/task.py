@@ -2,15 +2,34 @@
 
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from interstellar.architecture.architecture import Architecture
-from interstellar.data.graph import AnyGraph, KnowledgeGraph
+from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, task_of
+from interstellar.data.graph import Task as TaskName
+from interstellar.data.triplets import Triplets
 from interstellar.errors import SettingsError
 from interstellar.evaluation.metrics import Metrics
-from interstellar.model.network import Network
 from interstellar.model.path_network import NetworkForm, NetworkSize, PathNetwork
 from interstellar.model.propagation_graph import PropagationGraph
 from interstellar.model.propagation_layer import PropagationSize
 from interstellar.model.propagation_network import PropagationNetwork
+from interstellar.paths.path_table import PathTable
+from interstellar.paths.walk_graph import WalkGraph
+from interstellar.rivals.building import (
+    RivalNetwork,
+    Surroundings,
+    build_rival,
+    has_layers,
+    joins_graphs,
+    learns_pairs,
+    learns_paths,
+)
+from interstellar.rivals.catalogue import Rival, facts_of, rivals_for
+from interstellar.rivals.network import Network
+from interstellar.rivals.notation import AnyModel
+from interstellar.rivals.triplet_network import TripletLosses
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
 from interstellar.tasks.splits import Split
@@ -44,8 +63,15 @@ def build_network(
     return PathNetwork.of(architecture, network_size(task, dim), task.form, dropout)
 
 
-def network_for(task: Task, architecture: Architecture, settings: TrainingSettings) -> Network:
+def network_for(task: Task, architecture: AnyModel, settings: TrainingSettings) -> Network:
     """Return the untrained network that settings ask for, on the CPU."""
+    if isinstance(architecture, Rival):
+        return _rival_for(task, architecture, settings)
+    if settings.rival is not None:
+        raise SettingsError(
+            "these settings are for a rival such as RotatE, but the architecture is of the search "
+            "space. Name the rival, or leave the settings out."
+        )
     if settings.propagation is None:
         return build_network(task, architecture, dim=settings.dim, dropout=settings.dropout)
     if not isinstance(task, LinkPrediction):
@@ -71,3 +97,66 @@ def network_size(task: Task, dim: int) -> NetworkSize:
     return NetworkSize(
         n_entities=len(task.graph.all_entities), n_relations=len(task.graph.all_relations), dim=dim
     )
+
+
+def rows_of(task: Task, architecture: AnyModel, paths: PathTable) -> npt.NDArray[np.int32]:
+    """Return what is learnt, a row at a time: paths, or for some rivals the known pairs."""
+    graph = task.graph
+    if not isinstance(architecture, Rival) or not isinstance(graph, GraphPair):
+        return paths.array
+    if learns_pairs(architecture, is_alignment=True):
+        return np.ascontiguousarray(graph.joint_pairs(graph.train), dtype=np.int32)
+    return paths.array
+
+
+def refuse_task(rival: Rival, graph: AnyGraph) -> None:
+    """Raise where a rival does not do what a data set is for."""
+    name = TaskName(task_of(graph))
+    if name not in facts_of(rival).tasks:
+        others = ", ".join(rivals_for(name))
+        raise SettingsError(
+            f"{rival} is not for {name}, which {graph.name} is for. Choose an architecture of the "
+            f"search space, or one of {others}."
+        )
+
+
+def _rival_for(task: Task, rival: Rival, settings: TrainingSettings) -> RivalNetwork:
+    told = settings.rival
+    if told is None:
+        raise SettingsError(
+            f"these settings are for the model {settings.model}, and {rival} is a model of its "
+            "own. Leave the settings or `model` out."
+        )
+    refuse_task(rival, task.graph)
+    if settings.walk.length != 1 and not learns_paths(rival):
+        raise SettingsError(
+            f"paths are to have {settings.walk.length} triplets, but {rival} learns single ones. "
+            "Leave the length of paths out."
+        )
+    if told.layers != 1 and not has_layers(rival):
+        raise SettingsError(
+            f"layers is {told.layers}, but {rival} has none. Leave it out, or name a model that "
+            "has layers, such as R-GCN."
+        )
+    losses = TripletLosses(
+        loss=told.loss,
+        margin=told.margin,
+        n_negatives=settings.n_negatives,
+        label_smoothing=settings.label_smoothing,
+        dropout=settings.dropout,
+        n3=settings.n3,
+    )
+    surroundings = Surroundings(
+        size=network_size(task, settings.dim),
+        losses=losses,
+        n_layers=told.layers,
+        triplets=_triplets_for(rival, task.graph),
+        is_alignment=isinstance(task.graph, GraphPair),
+    )
+    return build_rival(rival, surroundings)
+
+
+def _triplets_for(rival: Rival, graph: AnyGraph) -> Triplets:
+    if isinstance(graph, GraphPair) and not joins_graphs(rival):
+        return graph.joint_triplets()
+    return WalkGraph.of(graph).forward

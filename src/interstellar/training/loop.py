@@ -11,12 +11,15 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError, TrainingError
-from interstellar.model.network import Network
+from interstellar.model.path_network import PathNetwork
 from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import derive_key
+from interstellar.rivals.network import Network
+from interstellar.training.autograd_step import AutogradStep
 from interstellar.training.optimizers import FlatParameters
-from interstellar.training.propagation_step import PropagationStep, ready_propagation_step
+from interstellar.training.propagation_step import ready_propagation_step
 from interstellar.training.ready_step import ready_step
+from interstellar.training.rival_step import ready_rival_step
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import StepPlan, TrainingStep
 from interstellar.training.threads import fitting_threads
@@ -287,11 +290,13 @@ class Training:
 
 def make_ready(
     network: Network, paths: Tensor, settings: TrainingSettings, parameters: FlatParameters
-) -> tuple[TrainingStep | PropagationStep, Callable[[], None]]:
+) -> tuple[TrainingStep | AutogradStep, Callable[[], None]]:
     """Return a step of the network that fits into the memory, and the function that does it."""
     if isinstance(network, PropagationNetwork):
         return ready_propagation_step(network, paths, settings, parameters)
-    return ready_step(network, paths, settings, parameters)
+    if isinstance(network, PathNetwork):
+        return ready_step(network, paths, settings, parameters)
+    return ready_rival_step(network, paths, settings, parameters)
 
 
 def count_ranks(valid: Mapping[str, float]) -> float:

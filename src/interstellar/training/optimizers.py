@@ -54,6 +54,11 @@ class FlatParameters:
         """Numbers at the beginning of the vector that belong to the entities, zeros included."""
         return room(self.views["entities"]) if "entities" in self.views else 0
 
+    @property
+    def entity_length(self) -> int:
+        """Numbers that the table `entities` has for each entity; 0 where there is none."""
+        return self.views["entities"].shape[1] if "entities" in self.views else 0
+
     def snapshot(self) -> dict[str, Tensor]:
         """Return copies of all parameters by name."""
         return {name: view.clone() for name, view in self.views.items()}

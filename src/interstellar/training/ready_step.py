@@ -12,6 +12,7 @@ from torch import Tensor
 
 from interstellar.device import is_out_of_memory, mixed_products
 from interstellar.errors import SettingsError, TrainingError
+from interstellar.model.path_cell import PathCell
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.softmax_loss import LossPlan
 from interstellar.training.optimizers import FlatParameters
@@ -36,7 +37,10 @@ def ready_step(
             f"max_norm is {settings.max_norm}, but only the embeddings of link prediction are "
             "bounded, and this is an alignment. Leave it out."
         )
-    n_rows = batch_size * (paths.shape[1] // 2)
+    length = paths.shape[1] // 2
+    if settings.relation_prediction:
+        refuse_unpredictable(network, length, settings.relation_prediction)
+    n_rows = batch_size * length
     plan = first_plan(n_rows, network.size.n_entities, paths.device, is_mixed=is_mixed)
     while True:
         try:
@@ -46,6 +50,23 @@ def ready_step(
                 raise
         torch.cuda.empty_cache()
         plan = smaller_plan(plan, can_split=not network.form.has_batch_norm)
+
+
+def refuse_unpredictable(network: PathNetwork, length: int, weight: float) -> None:
+    """Raise where relations cannot be predicted beside objects."""
+    if not network.form.is_two_way:
+        found = "this is an alignment"
+    elif length > 1:
+        found = f"paths have {length} triplets"
+    elif not isinstance(network.cell, PathCell):
+        found = "the weights are shared by several architectures"
+    else:
+        return
+    raise SettingsError(
+        f"relation_prediction is {weight} and {found}, but relations are predicted between the "
+        "ends of single triplets of one graph, by one architecture. Set path_length to 1 if that "
+        "is it, or leave relation_prediction out."
+    )
 
 
 def try_plan(step: TrainingStep) -> tuple[TrainingStep, Callable[[], None]]:

@@ -1,9 +1,8 @@
 """What the training of one network can be told."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, TypedDict, Unpack
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.propagation import (
@@ -17,7 +16,7 @@ from interstellar.architecture.propagation import (
 )
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
-from interstellar.words import choose
+from interstellar.rivals.rival_settings import RivalLoss, RivalSettings
 
 MAX_DIM = 2**16
 MAX_COUNT = 2**31 - 1
@@ -25,9 +24,8 @@ FORMER_NAMES = {"l2": "weight_decay", "decay": "lr_decay", "selection": "metric"
 """What settings were called in version 0.1."""
 USUAL_MAX_NORM = 1.0
 """Of the paper's program, in link prediction."""
-LATER_SETTINGS = ("optimizer", "n3", "label_smoothing", "max_norm")
+LATER_SETTINGS = ("optimizer", "n3", "label_smoothing", "max_norm", "relation_prediction")
 """Settings that older experiment files lack: there they had their defaults."""
-_FIELDS = {"epochs": "max_epochs", "negatives": "n_negatives"}
 _MOST = 1e6
 """Rates and norms above are no use to anybody, and some are too large for float32."""
 
@@ -65,6 +63,8 @@ class ModelKind(StrEnum):
     """Sampled paths, with an embedding of each entity: the paper's."""
     PROPAGATION = "propagation"
     """All paths at once, layer by layer, without embeddings of entities."""
+    RIVAL = "rival"
+    """Nothing: a model outside the space, which its architecture names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +155,14 @@ class TrainingSettings:
     max_norm: float | None = USUAL_MAX_NORM
     """To what length embeddings of entities are cut after each step of link prediction; None: to
     none. In alignment nothing is cut."""
+    relation_prediction: float = 0.0
+    """Weight λ of a second loss, of the relation of (s, ?, o), with single triplets; 0: none."""
     walk: WalkSettings
     """How the paths are sampled."""
     propagation: PropagationSettings | None = None
     """How the cell is propagated, in place of walking; then paths are single triplets."""
+    rival: RivalSettings | None = None
+    """Of a model outside the space."""
 
     def __post_init__(self) -> None:
         if type(self.dim) is not int or not 2 <= self.dim <= MAX_DIM or self.dim % 2:
@@ -174,103 +178,20 @@ class TrainingSettings:
                 "but labels can be smoothed over all entities only. Leave one of them out."
             )
         _check_propagation(self)
+        _check_rival(self)
 
     @property
     def model(self) -> ModelKind:
+        if self.rival is not None:
+            return ModelKind.RIVAL
         return ModelKind.WALKS if self.propagation is None else ModelKind.PROPAGATION
 
 
-class SettingsChanges(TypedDict, total=False):
-    """The settings that can be changed one by one, each with its help; None: as it was."""
-
-    model: Annotated[str | None, "walks (sampled paths) or propagation (all paths at once)."]
-    dim: Annotated[int | None, "Numbers in an embedding."]
-    batch_size: Annotated[int | None, "Paths in a step of the optimizer."]
-    learning_rate: Annotated[float | None, "Of the optimizer, in the first epoch."]
-    optimizer: Annotated[str | None, "adam or adagrad."]
-    lr_decay: Annotated[float | None, "The rate is multiplied by this after every epoch."]
-    weight_decay: Annotated[float | None, "Coupled weight decay, at the paper's scale."]
-    n3: Annotated[float | None, "Weight of the regulariser N3; 0: none."]
-    label_smoothing: Annotated[float | None, "Share of the target that all entities have alike."]
-    max_norm: Annotated[
-        float | None, "Cut entity embeddings to this length in link prediction; 0: none."
-    ]
-    dropout: Annotated[float | None, "Share of the outputs that is zeroed."]
-    epochs: Annotated[int | None, "Train this many epochs at most."]
-    patience: Annotated[int | None, "Stop after this many validations without gain; 0: never."]
-    metric: Annotated[str | None, "What decides on validation: hits@1, mrr or auc_pr."]
-    precision: Annotated[str | None, "auto, float32 or mixed."]
-    path_length: Annotated[int | None, "Triplets in a path; 1: single triplets."]
-    negatives: Annotated[int | None, "Sample this many wrong answers a step; otherwise take all."]
-    depth: Annotated[int | None, "Layers of a propagation, 1 to 8."]
-    aggregation: Annotated[str | None, "Of messages in a propagation: sum, mean, max or pna."]
-    attention: Annotated[str | None, "What weighs messages of a propagation: none or query."]
-    relations: Annotated[str | None, "Relation vectors of a propagation: own or query."]
-    update: Annotated[str | None, "Of states in a propagation: residual or gate."]
-    left_out: Annotated[
-        str | None, "Edges left out while they are asked for in training: triplets or between."
-    ]
-    nodes: Annotated[
-        int | None, "Nodes that a query of a propagation keeps after each layer; else all."
-    ]
-
-
-def with_changes(
-    settings: TrainingSettings, **changes: Unpack[SettingsChanges]
-) -> TrainingSettings:
-    """Return the settings with single values changed; None leaves a value as it is."""
-    model = changes.pop("model", None)
-    if model is not None and choose("model", model, ModelKind) is not settings.model:
-        raise SettingsError(
-            f"the model is {model}, but these settings are for {settings.model}. Choose that "
-            "model, or leave the settings out."
-        )
-    given: dict[str, Any] = {
-        _FIELDS.get(name, name): value.item() if hasattr(value, "item") else value
-        for name, value in changes.items()
-        if value is not None
-    }
-    for name, kind in _CHOICES:
-        if name in given:
-            given[name] = choose(name, given[name], kind)
-    if given.get("max_norm") == 0:
-        given["max_norm"] = None
-    return replace_settings(settings, given)
-
-
-def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> TrainingSettings:
-    """Return the settings with fields changed, `path_length` and those of a propagation too."""
-    given = dict(changes)
-    of_propagation = {name: given.pop(name) for name in changes if name in PROPAGATION_FIELDS}
-    if of_propagation:
-        if settings.propagation is None:
-            raise SettingsError(
-                f"{', '.join(of_propagation)} belongs to a propagation, and the model is walks. "
-                "Choose the model propagation, or leave it out."
-            )
-        for name, kind in PROPAGATION_CHOICES:
-            if name in of_propagation:
-                of_propagation[name] = choose(name, of_propagation[name], kind)
-        given["propagation"] = replace(settings.propagation, **of_propagation)
-    if "path_length" in given:
-        given["walk"] = replace(settings.walk, length=given.pop("path_length"))
-    return replace(settings, **given)
-
-
-_CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
+CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
     ("metric", Metric),
     ("precision", Precision),
     ("optimizer", Optimizer),
 )
-PROPAGATION_CHOICES: tuple[tuple[str, type[StrEnum]], ...] = (
-    ("aggregation", Aggregation),
-    ("attention", Attention),
-    ("relations", RelationVectors),
-    ("update", Update),
-    ("left_out", LeftOut),
-)
-PROPAGATION_FIELDS = ("depth", "nodes", *(name for name, _ in PROPAGATION_CHOICES))
-"""Those that can be changed one by one."""
 _COUNTS = (
     ("batch_size", 1, "The paper has 512 to 2048."),
     ("max_epochs", 1, "The paper has 40 (alignment) and 50."),
@@ -283,6 +204,7 @@ _RATES: tuple[tuple[str, Callable[[float], bool], str, str], ...] = (
     ("learning_rate", lambda r: 0 < r <= _MOST, f"above 0 and {_AT_MOST}", "Paper: 3e-5 to 4e-3."),
     ("weight_decay", lambda decay: 0 <= decay <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
     ("n3", lambda weight: 0 <= weight <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
+    ("relation_prediction", lambda w: 0 <= w <= _MOST, f"from 0, {_AT_MOST}", "0: none."),
     ("label_smoothing", lambda share: 0 <= share < 1, "from 0 to under 1", "0 turns it off."),
     ("dropout", lambda share: 0 <= share < 1, "from 0 to under 1", "0 turns it off."),
     ("lr_decay", lambda decay: 0 < decay <= 1, "above 0 and at most 1", "1 keeps the rate."),
@@ -308,7 +230,7 @@ def _check_numbers(settings: TrainingSettings) -> None:
 
 
 def _check_choices(settings: TrainingSettings) -> None:
-    for name, kind in _CHOICES:
+    for name, kind in CHOICES:
         value = getattr(settings, name)
         if not isinstance(value, kind):
             raise SettingsError(
@@ -321,6 +243,7 @@ _MEANT_FOR_WALKS = (
     ("n_negatives", None),
     ("n3", 0.0),
     ("label_smoothing", 0.0),
+    ("relation_prediction", 0.0),
     ("max_norm", None),
     ("dropout", 0.0),
 )
@@ -340,4 +263,31 @@ def _check_propagation(settings: TrainingSettings) -> None:
         raise SettingsError(
             "a propagation follows all paths, so it is trained on single triplets. Leave the "
             "length of paths out."
+        )
+
+
+def _check_rival(settings: TrainingSettings) -> None:
+    """Refuse losses that do not fit together."""
+    if settings.rival is None:
+        return
+    if settings.propagation is not None:
+        raise SettingsError(
+            "there are settings of a propagation and of a rival, but a model is one of the two. "
+            "Leave one out."
+        )
+    if settings.relation_prediction:
+        raise SettingsError(
+            f"relation_prediction is {settings.relation_prediction}, but it is for architectures "
+            "of the search space, and a rival was named. Leave it out."
+        )
+    loss = settings.rival.loss
+    if loss is not RivalLoss.SOFTMAX and settings.n_negatives is None:
+        raise SettingsError(
+            f"loss is {loss}, which needs wrong answers, and negatives says none. Give for "
+            "instance 256."
+        )
+    if loss is not RivalLoss.SOFTMAX and settings.label_smoothing:
+        raise SettingsError(
+            f"label_smoothing is {settings.label_smoothing}, but loss is {loss}, and labels are "
+            "smoothed with softmax only. Leave one of them out."
         )

@@ -3,7 +3,8 @@
 The loss is N · Σ cross-entropy with N rows in the batch, as in the authors' program; with Adam
 or Adagrad only gradient clipping and weight decay see that factor (their published values mean
 it). The gradient is that of the sum, N is applied with the update, and the loss that is reported
-is the mean, without N3.
+is the mean, without N3. Where relations are predicted too, a row costs the cross-entropy of its
+object plus λ times that of its relation, in the gradient as in the loss reported.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from interstellar.model.n3 import add_n3_gradient
 from interstellar.model.path_network import PathNetwork
+from interstellar.model.relation_loss import add_relation_loss
 from interstellar.model.softmax_loss import LossPlan, sampled_softmax_loss, softmax_loss
 from interstellar.training.optimizers import FlatOptimizer, FlatParameters
 from interstellar.training.settings import TrainingSettings
@@ -85,10 +87,11 @@ class TrainingStep:
     def count_multiply_adds(self) -> int:
         """Return about how many a step takes: those of logits and cell, and twice backward."""
         network, n_negatives = self.network, self.settings.n_negatives
+        n_candidates = len(network.relations) if self.settings.relation_prediction else 0
         n_rows = self.batch_size * (self.paths.shape[1] // 2)
         n_entities, width = network.entities.shape
         n_ways = 2 if network.form.is_two_way else 1
-        of_logits = (n_negatives or n_entities) * width
+        of_logits = ((n_negatives or n_entities) + n_candidates) * width
         of_cell = n_ways * sum(parameter.numel() for parameter in network.cell.parameters())
         return 3 * n_rows * (of_logits + of_cell)
 
@@ -115,7 +118,7 @@ class TrainingStep:
     def accumulate(
         self, subjects: Tensor, relations: Tensor, objects: Tensor, *, is_first: bool
     ) -> Tensor:
-        """Add the gradients of some paths; return the cross-entropy of each row."""
+        """Add the gradients of some paths; return the loss of each row."""
         v = self.network.outputs(subjects, relations, self.generator)
         table, true = self.network.entity_table(), objects.reshape(-1)
         n_negatives, n3 = self.settings.n_negatives, self.settings.n3
@@ -131,6 +134,10 @@ class TrainingStep:
             losses, gradient = sampled_softmax_loss(v, table, true, negatives, is_first=is_first)
         if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
             v.backward(gradient)  # type: ignore[no-untyped-call]
+        if self.settings.relation_prediction:  # after the others: they set the gradient anew
+            triplets = (subjects.reshape(-1), relations.reshape(-1), true)
+            weight = self.settings.relation_prediction
+            losses = losses + add_relation_loss(self.network, triplets, weight)
         if n3:
             add_n3_gradient(self.network, subjects, relations, objects, n3)
         return losses

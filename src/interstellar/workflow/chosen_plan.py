@@ -14,7 +14,8 @@ from interstellar.runs.search_plan import (
     SearchPlan,
     StrategyName,
 )
-from interstellar.training.settings import SettingsChanges, TrainingSettings
+from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import SettingsChanges
 from interstellar.words import choose
 from interstellar.workflow.search_result import ONE_TRIAL
 
@@ -28,7 +29,18 @@ def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
 
 
 def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
-    """Raise where one model is searched by what is for the other."""
+    """Raise where one model is searched by what is for the other, or by what no search knows."""
+    if settings.relation_prediction:
+        raise SettingsError(
+            f"relation_prediction is {settings.relation_prediction}, but a search also tries paths "
+            "of three triplets, which have none. Leave it out, and train or tune what is found "
+            "with it."
+        )
+    if settings.rival is not None:
+        raise SettingsError(
+            "the settings are those of a model outside the search space, such as RotatE. Give "
+            "settings of a network along walks or of a propagation, or leave them out."
+        )
     if settings.propagation is None:
         if plan.strategy is StrategyName.RANDOM and plan.keep:
             raise SettingsError(

@@ -20,13 +20,17 @@ from interstellar.data.triplets import OBJECT, SUBJECT, Triplets
 from interstellar.errors import ArchitectureError, SettingsError
 from interstellar.paths.walk_settings import WalkSettings
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.catalogue import Rival
+from interstellar.rivals.notation import model_text, read_model
 from interstellar.runs.experiment import Experiment, read_experiment, read_settings
 from interstellar.runs.search_plan import Retraining, SearchPlan
 from interstellar.searching.retraining import tuned_settings
 from interstellar.searching.search_journal import read_written, winner_of
 from interstellar.searching.trial import Trial
+from interstellar.tasks.task import refuse_task
 from interstellar.training.defaults import GraphSize, default_settings
 from interstellar.training.presets import Preset, find_row, paper_preset, search_settings
+from interstellar.training.rival_defaults import rival_settings
 from interstellar.training.settings import ModelKind, TrainingSettings
 from interstellar.words import choose
 from interstellar.workflow.progress import Audience, tell
@@ -57,17 +61,25 @@ def final_settings(
 
     An architecture that would be another one on single triplets is trained on paths.
     """
+    task = Task(task_of(graph))
     size = GraphSize(
         n_entities=len(graph.all_entities),
         n_triplets=count_triplets(graph),
         has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
         hides_links=isinstance(graph, KnowledgeGraph) and hides_links(graph),
     )
+    network = None if architecture is None else read_model(architecture)
+    if isinstance(network, Rival):
+        refuse_task(network, graph)
+        return rival_settings(network, task, size)
     kind = choose("model", model or ModelKind.WALKS, ModelKind)
-    settings = default_settings(Task(task_of(graph)), size, kind)
-    if architecture is None or settings.walk.length > 1 or kind is ModelKind.PROPAGATION:
+    if kind is ModelKind.RIVAL:
+        raise SettingsError(
+            f"model is {kind}, which an architecture such as RotatE names. Leave `model` out."
+        )
+    settings = default_settings(task, size, kind)
+    if network is None or settings.walk.length > 1 or kind is ModelKind.PROPAGATION:
         return settings
-    network = read_architecture(architecture)
     is_alike = one_step_form(network) == canonical_form(network)
     length = 1 if is_alike else WalkSettings.link_prediction().length
     return replace(settings, walk=replace(settings.walk, length=length))
@@ -139,9 +151,9 @@ def read_given_architecture(given: GivenArchitecture) -> str:
     """Return an architecture as it was written, or the code of what was found or trained."""
     match given:
         case SearchResult():
-            return code_text(given.best.architecture)
+            return model_text(given.best.architecture)
         case Trial():
-            return code_text(given.architecture)
+            return model_text(given.architecture)
         case Architecture():
             return code_text(given)
         case str() | os.PathLike():

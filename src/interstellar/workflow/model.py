@@ -8,8 +8,7 @@ from typing import Any, final
 import torch
 
 from interstellar.architecture.architecture import Architecture
-from interstellar.architecture.canonical_form import canonical_form
-from interstellar.architecture.notation import read_architecture, to_formula
+from interstellar.architecture.notation import read_architecture
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
@@ -25,6 +24,7 @@ from interstellar.inference.query_file import FileOutcome, answer_file
 from interstellar.inference.whole_alignment import align
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import new_folder, refuse_taken
+from interstellar.rivals.notation import model_formula
 from interstellar.runs.grown_graph import Side
 from interstellar.runs.other_graph import read_other_graph
 from interstellar.runs.run import Result
@@ -57,7 +57,7 @@ class Model:
 
     def __repr__(self) -> str:
         """Return what it is in one line."""
-        formula = to_formula(canonical_form(self.architecture))
+        formula = model_formula(self.trained.experiment.architecture)
         measured = self.metrics["test"] or self.metrics["valid"] or {}
         mrr = f", mrr {measured['mrr']:.3f}" if "mrr" in measured else ""
         return f"<Model {formula} of {self.graph.name}{mrr}, in {self.path}>"
@@ -86,7 +86,7 @@ class Model:
 
     @property
     def architecture(self) -> Architecture:
-        """Which network it is."""
+        """Which network it is, where it is of the search space."""
         return read_architecture(self.trained.experiment.architecture)
 
     @cached_property
@@ -251,7 +251,7 @@ class Model:
             rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
             iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
         run = self.trained if iterated is None else iterated.trained
-        whole = align(task.graph, *task.tables(run.path_network.subjects), settings, seed=seed)
+        whole = align(task.graph, *task.tables(run.subjects), settings, seed=seed)
         return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
     def update(

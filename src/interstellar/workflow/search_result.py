@@ -16,14 +16,9 @@ from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
-from interstellar.searching.retraining import FINAL, train_winner, tuned_settings
-from interstellar.searching.search_journal import trials_of, winner_of
-from interstellar.searching.search_run import (
-    Workers,
-    is_of_same,
-    search_run,
-    winners_elsewhere,
-)
+from interstellar.searching.retraining import train_winner, tuned_settings
+from interstellar.searching.search_journal import FINAL, trials_of, winner_of
+from interstellar.searching.search_run import is_of_same, search_run, winners_elsewhere
 from interstellar.searching.time_plan import (
     describe_plan,
     fit_to_time,
@@ -32,6 +27,7 @@ from interstellar.searching.time_plan import (
 )
 from interstellar.searching.trial import Trial
 from interstellar.searching.trials import Trials
+from interstellar.searching.workers import Workers
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.model import Model
 from interstellar.workflow.progress import Audience, search_table, tell, training_bar
@@ -39,6 +35,10 @@ from interstellar.workflow.run_place import RunPlace, StrPath
 
 TUNING_TRIALS = 50
 """As in the paper."""
+RAY_IS_OPEN = (
+    "Its processes listen on all network interfaces of this machine, also where it was started for "
+    "this search; whoever has the token in ~/.ray/auth_token can run programs through them."
+)
 ONE_TRIAL = (StrategyName.DARTS, StrategyName.ONE_SHOT)
 """They spend the rest of their budget on a supernet."""
 
@@ -156,6 +156,8 @@ class Stage:
     ) -> None:
         """Search or tune, with a table."""
         assert experiment.plan is not None
+        if self.workers.cluster is not None:
+            tell(self.audience, f"note: {self.workers.n} trials at once on Ray. {RAY_IS_OPEN}")
         with search_table(experiment.settings.metric, self.audience) as on_change:
             found = search_run(
                 experiment,

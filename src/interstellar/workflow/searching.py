@@ -12,7 +12,9 @@ import torch
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
+from interstellar.engine.engine import EngineKind
 from interstellar.engine.local_processes import count_cores
+from interstellar.engine.ray_cluster import RayCluster, join_cluster, share_of
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
@@ -25,8 +27,8 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
-from interstellar.searching.search_run import Workers
-from interstellar.training.settings import SettingsChanges, with_changes
+from interstellar.searching.workers import Workers
+from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.chosen_plan import (
     choose_plan,
     complete_plan,
@@ -71,6 +73,10 @@ class SearchShortcuts(SettingsChanges, total=False):
     time: str | float | None
     """Of `Budget`."""
     workers: Annotated[int | None, "Processes: one for each GPU, or sharing the cores."]
+    engine: Annotated[EngineKind | str, "local: processes of this machine. ray: a cluster's."]
+    ray_address: Annotated[
+        str | None, "Of a running cluster, auto or host:port; else one is started."
+    ]
     reuse: Annotated[StrPath | Sequence[StrPath], "Searches whose trials need not be repeated."]
     then_train: bool
     """Of `Retraining`."""
@@ -104,8 +110,8 @@ def search(
         resume: Go on with the search in `out`.
         seed: Of every random choice.
         device: auto, cpu, cuda or cuda:i.
-        shortcuts: `trials`, `time` (a budget), `then_train`, `workers`, `reuse`, `progress`, and
-            single settings of each trial such as `dim` or `epochs`.
+        shortcuts: `trials`, `time` (a budget), `then_train`, `workers`, `engine`, `ray_address`,
+            `reuse`, `progress`, and single settings of each trial such as `dim` or `epochs`.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "search")
     started, place = time.monotonic(), choose_place(out, is_resumed=resume)
@@ -175,7 +181,8 @@ def tune(
         resume: Go on with the tuning in `out`.
         seed: Of every random choice.
         device: auto, cpu, cuda or cuda:i.
-        shortcuts: `trials`, `time`, `workers`, `progress`, and single settings to begin with.
+        shortcuts: `trials`, `time`, `workers`, `engine`, `ray_address`, `progress`, and single
+            settings to begin with.
     """
     refuse_unknown(shortcuts, SearchShortcuts, "tune")
     started, audience = time.monotonic(), find_audience(is_wanted=shortcuts.get("progress", True))
@@ -209,16 +216,54 @@ def choose_workers(
     """Return where trials run: with a limit of time as many at once as gain from it.
 
     With a limit of trials alone it is one, so that the same seed gives the same search; and where
-    there is little time.
+    there is little time. On a Ray cluster, which is joined here, it is all that there is room for.
     """
     found, n = find_device(str(device)), shortcuts.get("workers")
+    address = shortcuts.get("ray_address")
+    match read_engine(shortcuts.get("engine", EngineKind.LOCAL)):
+        case EngineKind.RAY:
+            return workers_on(join_cluster(address), found, n, graph)
+        case EngineKind.LOCAL if address is not None:
+            raise SettingsError(
+                f"the address {address!r} of a Ray cluster was given, but the engine is local. "
+                "Choose the engine ray, or leave the address out."
+            )
+        case EngineKind.LOCAL:
+            pass
     if n is None and (budget.seconds is None or budget.seconds < LEAST_SECONDS):
         n = 1
     elif n is None and found.type == "cuda":
         n = torch.cuda.device_count() if found.index is None else 1
-        is_small = count_triplets(graph) < SMALL_TRIPLETS
-        n *= MORE_WORKERS if is_small else WORKERS_ON_A_CARD
+        n *= workers_on_a_card(graph)
     return Workers(device=found, n=n or min(MOST_WORKERS, count_cores()))
+
+
+def read_engine(name: EngineKind | str) -> EngineKind:
+    """Return the engine of that name."""
+    try:
+        return EngineKind(name)
+    except ValueError:
+        known = " or ".join(EngineKind)
+        raise SettingsError(f"the engine {name!r} is unknown. Choose {known}.") from None
+
+
+def workers_on(
+    cluster: RayCluster, device: torch.device, n: int | None, graph: AnyGraph
+) -> Workers:
+    """Return so many workers on a cluster, or as many as there is room for."""
+    most = cluster.n_cpus if device.type == "cpu" else cluster.n_gpus * workers_on_a_card(graph)
+    workers = Workers(device=device, n=n or max(1, most), cluster=cluster)
+    try:
+        share_of(cluster, str(device), workers.n)
+    except SettingsError:
+        cluster.leave()
+        raise
+    return workers
+
+
+def workers_on_a_card(graph: AnyGraph) -> int:
+    """Return how many workers keep a card busy."""
+    return MORE_WORKERS if count_triplets(graph) < SMALL_TRIPLETS else WORKERS_ON_A_CARD
 
 
 def begun_search(run: RunFolder) -> Experiment:

@@ -1,16 +1,18 @@
 """`train`: one architecture on a graph, and a model comes out."""
 
-from typing import SupportsIndex, Unpack
+from typing import Any, SupportsIndex, Unpack
 
 import torch
 
-from interstellar.architecture.literature import PTRANSE_MUL
+from interstellar.architecture.literature import PTRANSE_MUL, find_propagation
+from interstellar.architecture.propagation import split_choices
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.runs.training_run import train_run
-from interstellar.training.settings import ModelKind, SettingsChanges, with_changes
+from interstellar.training.settings import ModelKind
+from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
@@ -44,7 +46,8 @@ def train(
 
     Args:
         data: A loaded graph, or anything that `load` takes.
-        architecture: A name (TransE), a code, a formula, a JSON file, a run, or what was found.
+        architecture: A name (TransE, RotatE, NBFNet), a code, a formula, a JSON file, a run, or
+            what was found.
             A propagation has the message h ⊙ r where none is given.
         preset: paper, for the published architecture and settings of a set.
         settings: Settings, or the TOML file of those that differ.
@@ -67,7 +70,10 @@ def train(
             "published set."
         )
     graph = read_data(data, audience)
-    code = read_given_architecture(wanted)
+    code, choices = split_choices(find_propagation(read_given_architecture(wanted)))
+    if choices:  # those of a propagation, of which single ones may be changed
+        said: Any = {name: value for name, value in changes.items() if value is not None}
+        changes = {"model": ModelKind.PROPAGATION} | choices | said
     base = row.settings if row is not None else final_settings(graph, code, changes.get("model"))
     chosen = with_changes(read_given_settings(settings, base), **changes)
     experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen)
