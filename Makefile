@@ -31,7 +31,7 @@ demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, n
 	@$(BIN)/python scripts/demo.py
 
 .PHONY: test
-test: check docs ## Run every check and every test
+test: check docs $(VENV)/.browser ## Run every check and every test
 	$(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
 
 .PHONY: faults
@@ -103,4 +103,11 @@ $(VENV)/.runtime: $(VENV)/.torch pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) install -q -c constraints.txt --group dev
+	@touch $@
+
+# Tests open pages in a Chromium; root on Debian gets it, others are told that those tests are left out.
+$(VENV)/.browser: $(DEV)
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	{ test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null 2>&1; } || \
+	echo "no Chromium was found or could be installed: tests in a browser are left out"
 	@touch $@

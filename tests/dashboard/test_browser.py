@@ -169,6 +169,21 @@ def test_a_page_whose_server_was_started_again_finds_it(
         assert page.locator("#status").text_content() == "live"
 
 
+def test_what_a_reader_typed_outlives_the_server(browser: Any, noted: Noted, folder: Path) -> None:
+    page = open_page(browser, noted)
+    with started("dashboard", folder, "--port", 0) as (_, said):
+        port = said["address"].rstrip("/").rpartition(":")[2]
+        page.goto(f"{said['address']}run?run=linked")
+        page.locator("#status.live").wait_for()
+        page.get_by_label("subject").fill("half a na")
+    page.get_by_text("the server is away").wait_for()
+
+    with started("dashboard", folder, "--port", port):
+        page.locator("#status.live").wait_for()
+        page.wait_for_timeout(1000)  # the first message of a stream has the whole page
+        assert page.get_by_label("subject").input_value() == "half a na"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "path",

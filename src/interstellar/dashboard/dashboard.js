@@ -5,6 +5,8 @@ const parts = document.getElementById("parts");
 const status = document.getElementById("status");
 const AGAIN_MILLISECONDS = 2000;
 let stream = null;
+// Parts as the server wrote them: a new stream sends all again, and what is the same stays untouched.
+const written = new Map([...parts.children].map((part) => [part.dataset.part, part.outerHTML]));
 
 function say(kind, text) {
   status.className = kind;
@@ -46,8 +48,12 @@ function apply(message) {
     found.delete(name);
     if (name in message.changed) {
       const fresh = parse(message.changed[name]);
-      if (part) replace(part, fresh);
-      part = fresh;
+      const html = fresh.outerHTML;
+      if (!part || html !== written.get(name)) {
+        if (part) replace(part, fresh);
+        part = fresh;
+        written.set(name, html);
+      }
     }
     if (!part) continue;
     const next = before ? before.nextElementSibling : parts.firstElementChild;
