@@ -263,7 +263,7 @@ def test_an_error_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) 
 
 def test_ctrl_c_exits_130_and_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "paths.npy"
-    command = [sys.executable, "-m", "interstellar", "paths", "synthetic:entities=200000"]
+    command = [sys.executable, "-m", "interstellar", "paths", "synthetic:entities=600000"]
     process = subprocess.Popen([*command, "--out", str(out)], stderr=subprocess.PIPE)
     time.sleep(3)
 
