@@ -40,7 +40,7 @@ from interstellar.searching.retraining import read_state, tuned_settings
 from interstellar.searching.search_journal import FINAL
 from interstellar.searching.trial import Trial
 from interstellar.tasks.splits import Split
-from interstellar.tasks.task import build_network, task_for
+from interstellar.tasks.task import network_for, task_for
 from lines import Line, read_lines
 
 KNOWN = (
@@ -108,6 +108,7 @@ def ways(
             "best": best,
             "trials": [describe_trial(trial) for trial in found.trials],
             "settings": dict(found.best.settings),
+            "model": str(settings.model),
             "dim": settings.dim,
             "max_epochs": settings.max_epochs,
             "seeds": len(found.finalists[0].runs) if found.finalists else 1,
@@ -161,7 +162,7 @@ def measure_trial(out: Path, graph: AnyGraph, trial: Trial | None, device: torch
         return {"test": None}
     searched = read_experiment(RunFolder.open(out).experiment_file).settings
     settings, task = tuned_settings(searched, trial), task_for(graph)
-    network = build_network(task, trial.point, dim=settings.dim, dropout=0.0)
+    network = network_for(task, trial.point, settings)
     for name, parameter in network.named_parameters():
         parameter.data.copy_(state.tensors[f"best.{name}"])
     measured = task.measure(network.to(device), Split.TEST).as_dict()

@@ -17,12 +17,14 @@ from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.search_plan import StrategyName
+from interstellar.searching.model_choice import Heat
 from interstellar.searching.search_journal import read_known
 from interstellar.searching.time_plan import Speed
 from interstellar.searching.workers import Workers
 from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
+from interstellar.training.settings import ModelKind
 from interstellar.training.settings_changes import replace_settings, with_changes
 from interstellar.workflow.chosen_plan import with_known
 from interstellar.workflow.searching import choose_workers
@@ -366,3 +368,47 @@ def test_trials_that_are_reused_keep_their_settings_also_for_who_resumes(tmp_pat
 def test_random_search_along_walks_has_no_settings_to_keep() -> None:
     with pytest.raises(SettingsError, match="changes no settings"):
         ist.search(DATA, replace(TWO_MODELS, keep=("dim",)), trials=1, **SMALL)
+
+
+def let_heats_end(monkeypatch: pytest.MonkeyPatch, winner: ModelKind, loser: ModelKind) -> None:
+    heats = [Heat(model=m, score=0.5, n_ranks=100, seconds=0.1) for m in (winner, loser)]
+    monkeypatch.setattr("interstellar.workflow.chosen_model.compare_models", lambda *_: heats)
+
+
+def test_with_a_limit_of_time_the_model_that_learns_the_graph_better_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    let_heats_end(monkeypatch, ModelKind.PROPAGATION, ModelKind.WALKS)
+    asked: Any = {"out": tmp_path / "run", "workers": 1, "device": "cpu", "trials": 1}
+
+    begun = ist.search(ring(40), time=60, **asked)
+    let_heats_end(monkeypatch, ModelKind.WALKS, ModelKind.PROPAGATION)
+    resumed = ist.search(resume=True, **asked | {"trials": 2})
+
+    assert begun.result["model"] == resumed.result["model"] == "propagation"
+    assert "propagation is searched" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model": "walks"},
+        {"dim": 8},
+        {"plan": "random"},
+        {"plan": ist.SearchPlan(subspace=Subspace.P1)},
+        {"retraining": ist.Retraining(then_train=True, ensemble=True)},
+        {"time": None, "trials": 1},
+    ],
+)
+def test_a_model_is_not_chosen_for_who_has_said_what_only_one_can_do(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("nothing is to be compared")
+
+    monkeypatch.setattr("interstellar.workflow.chosen_model.compare_models", refuse)
+    asked: Any = {"time": 20, "trials": 1, "workers": 1, "device": "cpu", "progress": False}
+
+    found = ist.search(ring(40), **asked | given)
+
+    assert found.result["model"] == "walks"

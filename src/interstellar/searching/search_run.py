@@ -296,6 +296,7 @@ def finish(
         "stopped_early": sum(result.stopped is not None for result in results),
         "shared_rounds": loop.n_shared,
         "seconds": round(loop.seconds, 3),
+        "model": str(experiment.settings.model),
         "strategy": str(experiment.plan.strategy),
         "seed": experiment.seed,
     }

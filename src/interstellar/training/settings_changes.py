@@ -33,7 +33,11 @@ RIVAL_FIELDS = ("loss", "margin", "layers")
 class SettingsChanges(TypedDict, total=False):
     """The settings that can be changed one by one, each with its help; None: as it was."""
 
-    model: Annotated[str | None, "walks (sampled paths) or propagation (all paths at once)."]
+    model: Annotated[
+        str | None,
+        "walks (sampled paths) or propagation (all paths at once). [default: walks; a search with "
+        "a limit of time compares the two first]",
+    ]
     dim: Annotated[int | None, "Numbers in an embedding."]
     batch_size: Annotated[int | None, "Paths in a step of the optimizer."]
     learning_rate: Annotated[float | None, "Of the optimizer, in the first epoch."]

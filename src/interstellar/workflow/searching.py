@@ -29,6 +29,7 @@ from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.searching.workers import Workers
 from interstellar.training.settings_changes import SettingsChanges, with_changes
+from interstellar.workflow.chosen_model import choose_model, is_open
 from interstellar.workflow.chosen_plan import (
     choose_plan,
     complete_plan,
@@ -126,21 +127,24 @@ def search(
     else:
         graph = read_data(BUILT_IN if data is None else data, audience)
     stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
+    reused, changes, planned = list_paths(shortcuts), settings_in(shortcuts), spent
+    if before is None and not reused and is_open(plan, after, settings, changes):
+        changes, planned = choose_model(graph, stage, spent, seed)
     base = choose_experiment(
-        graph, plan, before, seed, shortcuts.get("model"), is_same_data=data is None
+        graph, plan, before, seed, changes.get("model"), is_same_data=data is None
     )
-    chosen = with_changes(read_given_settings(settings, base.settings), **settings_in(shortcuts))
+    chosen = with_changes(read_given_settings(settings, base.settings), **changes)
     assert base.plan is not None, "it is a search"
     refuse_unfit(base.plan, after, chosen)
-    wanted = keep_given(with_known(base.plan, chosen), settings_in(shortcuts), chosen)
+    wanted = keep_given(with_known(base.plan, chosen), changes, chosen)
     n_finalists = count_finalists(wanted, after)
-    if before is None and spent.seconds is not None:
+    if before is None and planned.seconds is not None:
         is_fixed = shortcuts.get("epochs") is not None
         chosen = stage.fit_to_time(
-            graph, chosen, wanted, spent, n_finalists=n_finalists, keeps_epochs=is_fixed
+            graph, chosen, wanted, planned, n_finalists=n_finalists, keeps_epochs=is_fixed
         )
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
-    experiment, reuse = stage.use_others(experiment, graph, list_paths(shortcuts))
+    experiment, reuse = stage.use_others(experiment, graph, reused)
     stage.search(
         experiment, graph, place, spent, resume=resume, reuse=reuse, n_finalists=n_finalists
     )

@@ -1,0 +1,168 @@
+"""Walks or a propagation? Each is trained for a moment, and validation says which to search.
+
+ComplEx stands for networks along walks, NBFNet's message for propagations, both with the graph's
+own settings and a small share of the time. Walks stay unless a propagation is better by more than
+chance: they answer far faster, and give entities vectors. Where a propagation cannot take steps
+enough in its share to be judged, nothing is compared.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+
+from interstellar.architecture.literature import COMPLEX, PTRANSE_MUL
+from interstellar.data.graph import KnowledgeGraph
+from interstellar.device import is_out_of_memory
+from interstellar.errors import TrainingError
+from interstellar.paths.biased_walk import sample_paths
+from interstellar.paths.walk_graph import WalkGraph
+from interstellar.randomness import spawn
+from interstellar.rivals.network import Network
+from interstellar.runs.experiment import Experiment
+from interstellar.searching.time_plan import LEAST_STEPS
+from interstellar.tasks.splits import Split
+from interstellar.tasks.task import Task, network_for, task_for
+from interstellar.training.loop import EpochReport, Measure, Training
+from interstellar.training.settings import MAX_COUNT, ModelKind, TrainingSettings
+
+HEAT_SHARE = 0.08
+"""Of the time of a search, for each of the two."""
+MOST_ASKED = 200
+"""Triplets that a heat is validated on."""
+NANOSECONDS, CARD_SPEED = 5.0, 2000.0
+"""What a query costs for each number of its states and messages on a core, by
+`benchmarks/propagate.py` on UMLS and WN18RR; and how much faster an H200 is."""
+KEPT_NODES, KEPT_SHARE = 100, 0.1
+"""Of each query a propagation on a CPU keeps so many, where that is at most such a share of all."""
+RANK_DEVIATION = 0.5
+"""Of a number between 0 and 1, such as a reciprocal rank, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """What a kind of model came to in its share of the time."""
+
+    model: ModelKind
+    score: float
+    n_ranks: float
+    """Of which the score is the mean."""
+    seconds: float
+
+
+def compare_models(
+    graph: KnowledgeGraph, experiments: Sequence[Experiment], seconds: float, device: torch.device
+) -> list[Heat]:
+    """Return what both kinds came to, the one to be searched first; [] where that is not tried.
+
+    The experiments are searches of `seconds`, the first along walks, the other of propagations.
+    """
+    if estimate_seconds(graph, experiments[1].settings, device) > HEAT_SHARE * seconds:
+        return []
+    heats = [run_heat(graph, each, HEAT_SHARE * seconds, device) for each in experiments]
+    walks, propagation = heats
+    if walks is None or propagation is None:
+        return []
+    chance = RANK_DEVIATION / math.sqrt(walks.n_ranks)
+    is_better = propagation.score > walks.score + chance
+    return [propagation, walks] if is_better else [walks, propagation]
+
+
+def keeping_nodes(
+    graph: KnowledgeGraph, settings: TrainingSettings, device: torch.device
+) -> TrainingSettings:
+    """Return the settings with which a propagation costs as little as the device asks for."""
+    is_dear = device.type == "cpu" and KEPT_SHARE * len(graph.entities) >= KEPT_NODES
+    if settings.propagation is None or not is_dear:
+        return settings
+    return replace(settings, propagation=replace(settings.propagation, nodes=KEPT_NODES))
+
+
+def estimate_seconds(
+    graph: KnowledgeGraph, settings: TrainingSettings, device: torch.device
+) -> float:
+    """Return about how long a propagation takes for the fewest steps that tell what it is worth."""
+    assert settings.propagation is not None
+    n_all, n_edges, n_kept = len(graph.entities), 2 * len(graph.train), settings.propagation.nodes
+    share = 1.0 if n_kept is None else min(1.0, n_kept / n_all)
+    n_nodes = min(n_all, share * (n_all + n_edges))  # those kept, and those that they reach
+    dim, depth = settings.dim, settings.propagation.depth
+    n_numbers = depth * dim * (share * n_edges + n_nodes * dim)
+    n_queries = min(2 * LEAST_STEPS * settings.batch_size, 2 * n_edges)
+    on_core = 1e-9 * NANOSECONDS * n_numbers * n_queries
+    return on_core / CARD_SPEED if device.type == "cuda" else on_core
+
+
+def run_heat(
+    graph: KnowledgeGraph, experiment: Experiment, seconds: float, device: torch.device
+) -> Heat | None:
+    """Train what stands for a kind of model for so long, and validate it on a part of the split.
+
+    None: it does not fit into the memory, or its loss is no number.
+    """
+    rng = spawn(experiment.seed, "validation of a heat")
+    n_asked = min(MOST_ASKED, len(graph.valid))
+    task = task_for(replace(graph, valid=rng.permutation(graph.valid)[:n_asked]))
+    settings, clock = experiment.settings, Clock(seconds)
+
+    def measure(network: Network) -> dict[str, float]:
+        return task.measure(network, Split.VALID).as_dict()
+
+    try:
+        training = begin(task, settings, experiment.seed, device, measure)
+        with suppress(TimeoutError):
+            training.run(clock)
+        valid = measure(training.network)
+    except (RuntimeError, MemoryError, TrainingError) as error:
+        if isinstance(error, TrainingError) or is_out_of_memory(error):
+            return None
+        raise
+    scores = [valid, *(r.valid for r in training.progress.reports if r.valid is not None)]
+    return Heat(
+        model=settings.model,
+        score=max(score[settings.metric] for score in scores),
+        n_ranks=valid["n"],
+        seconds=clock.seconds,
+    )
+
+
+def begin(
+    task: Task, settings: TrainingSettings, seed: int, device: torch.device, measure: Measure
+) -> Training:
+    """Return the training of what stands for a kind of model, in short epochs if it propagates."""
+    paths = sample_paths(WalkGraph.of(task.graph), settings.walk, seed=seed, device=device)
+    architecture, propagation = COMPLEX, settings.propagation
+    if propagation is not None:
+        n_queries = LEAST_STEPS * settings.batch_size
+        short = replace(propagation, queries_per_epoch=n_queries)
+        settings = replace(settings, propagation=short, lr_decay=1.0, max_epochs=MAX_COUNT)
+        settings, architecture = replace(settings, validate_every=MAX_COUNT), PTRANSE_MUL
+    network = network_for(task, architecture, settings)
+    rows = torch.from_numpy(paths.array).to(device)
+    return Training(network, rows, settings, seed=seed, measure=measure)
+
+
+@final
+class Clock:
+    """Stops a training when its time is over, also within an epoch."""
+
+    def __init__(self, seconds: float) -> None:
+        self._started = time.perf_counter()
+        self._limit = seconds
+
+    @property
+    def seconds(self) -> float:
+        """Time since the beginning."""
+        return time.perf_counter() - self._started
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        del n_done, n_steps
+        if self.seconds > self._limit:
+            raise TimeoutError
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        pass
