@@ -107,6 +107,25 @@ def test_what_gives_a_batch_away_is_left_out(rule: LeftOut) -> None:
     assert kept.tolist() == expected
 
 
+def test_a_random_share_of_triplets_is_left_out_with_their_inverses() -> None:
+    triplets = draw_triplets()
+    graph = build(triplets)
+    before = graph.edges_without(torch.from_numpy(triplets[:7].astype(np.int64)), LeftOut.TRIPLETS)
+    assert before.kept is not None
+    generator = torch.Generator().manual_seed(0)
+    drawn = [before.without_some(0.3, generator).kept for _ in range(50)]
+    stay = torch.stack([kept for kept in drawn if kept is not None])
+
+    place = {edge: i for i, edge in enumerate(listed(graph))}
+    inverse = [place[(o, (r + N_RELATIONS) % (2 * N_RELATIONS), s)] for s, r, o in listed(graph)]
+
+    assert not stay[:, ~before.kept].any()
+    assert torch.equal(stay, stay[:, inverse])
+    assert stay[:, before.kept].float().mean().item() == pytest.approx(0.7, abs=0.05)
+    whole = graph.all_edges().without_some(0.0, generator).kept
+    assert whole is not None and bool(whole.all())
+
+
 def test_degrees_count_only_edges_that_are_kept() -> None:
     triplets = draw_triplets()
     graph = build(triplets)

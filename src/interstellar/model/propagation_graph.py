@@ -103,6 +103,16 @@ class PropagationGraph:
         )
 
     @cached_property
+    def triplets(self) -> tuple[Tensor, int]:
+        """For each edge the number of the triplet that it or its inverse is; how many there are."""
+        n, ends = self.n_relations, (self.sources, self.targets)
+        is_inverse = self.relations >= n
+        subjects, objects = torch.where(is_inverse, torch.stack(ends[::-1]), torch.stack(ends))
+        keys = self._keys(subjects, self.relations % n, objects, LeftOut.TRIPLETS)
+        distinct, numbers = torch.unique(keys, return_inverse=True)
+        return numbers, len(distinct)
+
+    @cached_property
     def leaving(self) -> tuple[Tensor, Tensor]:
         """Where the edges that leave each node begin, the last end included, and these edges."""
         sources, edges = torch.sort(self.sources, stable=True)
@@ -238,6 +248,13 @@ class Edges:
         self._scales = scales
         self.kept = kept
         """For each edge whether it is there, or None where all are."""
+
+    def without_some(self, share: float, generator: torch.Generator) -> "Edges":
+        """Return these without a random share of the triplets, each with its inverse."""
+        numbers, n = self.graph.triplets
+        drawn = torch.rand(n, generator=generator, device=numbers.device) >= share
+        kept = drawn[numbers]
+        return Edges(self.graph, kept if self.kept is None else kept & self.kept)
 
     @cached_property
     def kept_bytes(self) -> Tensor | None:

@@ -2,7 +2,9 @@
 
 The loss is the mean cross-entropy of the true answer among all entities that are not known to be
 another answer. While a batch is asked for, its own edges are left out of the graph: the answer
-would be read off them.
+would be read off them. With dropout a random share of all triplets is left out as well, another
+for each batch (DropEdge, Rong et al. 2020): what is learnt leans less on single edges, which a
+question may lack.
 """
 
 from collections.abc import Callable
@@ -84,6 +86,7 @@ class PropagationLoss:
         self.network = network
         self.n_parts = 1
         self._left_out = propagation.left_out
+        self._dropout = settings.dropout
         self._is_mixed = uses_mixed_precision(settings.precision, paths.device)
         self._state_dtype = torch.bfloat16 if settings.precision is Precision.MIXED else None
         self._known = TrainingAnswers(paths, 2 * network.size.n_relations)
@@ -96,11 +99,12 @@ class PropagationLoss:
         return 3 * batch_size * (of_nodes + of_edges)
 
     def add_gradients(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """Add the gradients of the mean loss; nothing is drawn."""
-        del generator
+        """Add the gradients of the mean loss."""
         loss = torch.zeros((), device=batch.device)
         with mixed_products() if self._is_mixed else nullcontext():
             edges = self.network.graph.edges_without(batch, self._left_out)
+            if self._dropout:
+                edges = edges.without_some(self._dropout, generator)
             for part in batch.chunk(self.n_parts):
                 part_loss = self._loss(edges, *part.T) / len(batch)
                 part_loss.backward()  # type: ignore[no-untyped-call]

@@ -126,7 +126,10 @@ class TrainingSettings:
     A trainer whose loss is a mean divides accordingly, so that the effect is kept.
     """
     dropout: float
-    """Share of the outputs v_t that is zeroed; the paper says inputs, its program has outputs."""
+    """Share of the outputs v_t that is zeroed; the paper says inputs, its program has outputs.
+
+    A propagation leaves that share of the triplets out of each batch instead.
+    """
     lr_decay: float
     """The learning rate is multiplied by it after every epoch."""
     max_epochs: int
@@ -245,7 +248,6 @@ _MEANT_FOR_WALKS = (
     ("label_smoothing", 0.0),
     ("relation_prediction", 0.0),
     ("max_norm", None),
-    ("dropout", 0.0),
 )
 
 

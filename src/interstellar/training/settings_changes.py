@@ -50,7 +50,7 @@ class SettingsChanges(TypedDict, total=False):
     max_norm: Annotated[
         float | None, "Cut entity embeddings to this length in link prediction; 0: none."
     ]
-    dropout: Annotated[float | None, "Share of the outputs that is zeroed."]
+    dropout: Annotated[float | None, "Share of outputs (propagation: edges) left out."]
     epochs: Annotated[int | None, "Train this many epochs at most."]
     patience: Annotated[int | None, "Stop after this many validations without gain; 0: never."]
     metric: Annotated[str | None, "What decides on validation: hits@1, mrr or auc_pr."]
