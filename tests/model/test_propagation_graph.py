@@ -123,7 +123,8 @@ def test_a_random_share_of_triplets_is_left_out_with_their_inverses() -> None:
     assert torch.equal(stay, stay[:, inverse])
     assert stay[:, before.kept].float().mean().item() == pytest.approx(0.7, abs=0.05)
     whole = graph.all_edges().without_some(0.0, generator).kept
-    assert whole is not None and bool(whole.all())
+    assert whole is not None
+    assert bool(whole.all())
 
 
 def test_degrees_count_only_edges_that_are_kept() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import interstellar as ist
 from interstellar.architecture.literature import KNOWN, PROPAGATIONS, PTRANSE_ADD, name_of
@@ -20,17 +19,14 @@ from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.model_choice import Heat
 from interstellar.searching.search_journal import read_known
 from interstellar.searching.time_plan import Speed
-from interstellar.searching.workers import Workers
 from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
 from interstellar.training.settings import ModelKind
 from interstellar.training.settings_changes import replace_settings, with_changes
 from interstellar.workflow.chosen_plan import with_known
-from interstellar.workflow.searching import choose_workers
 from tests.tiny_graphs import ring
 
-CPU = torch.device("cpu")
 DATA = "geography-S3"
 SMALL: Any = {"dim": 8, "epochs": 2, "workers": 1, "progress": False, "device": "cpu"}
 TWO_MODELS = ist.SearchPlan(
@@ -283,27 +279,6 @@ def test_who_resumes_with_more_time_keeps_the_epochs_that_the_time_had_set(
     assert before.max_epochs == 10
     assert experiment_of(begun.path).settings == before
     assert (by_folder["trials"], by_data["trials"]) == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("given", "budget", "n"),
-    [
-        ({}, ist.Budget(trials=5), 1),
-        ({}, ist.Budget(time="1m"), 3),
-        ({}, ist.Budget(time="5s"), 1),
-        ({}, ist.Budget(time="1m", trials=5), 3),
-        ({"workers": 2}, ist.Budget(time="1m"), 2),
-        ({"workers": 2}, ist.Budget(trials=5), 2),
-    ],
-)
-def test_with_a_limit_of_time_every_core_has_a_trial_unless_workers_are_given(
-    monkeypatch: pytest.MonkeyPatch, given: Any, budget: ist.Budget, n: int
-) -> None:
-    monkeypatch.setattr("interstellar.workflow.searching.count_cores", lambda: 3)
-
-    workers = choose_workers("cpu", given, budget, ist.load(DATA))
-
-    assert workers == Workers(device=CPU, n=n)
 
 
 def test_what_won_on_another_graph_is_tried_first(

@@ -8,7 +8,9 @@ import typer
 
 from interstellar.cli.flags import (
     Device,
+    Engine,
     Out,
+    RayAddress,
     Resume,
     Seed,
     SettingsFile,
@@ -49,6 +51,8 @@ def one_shot(
     ] = None,
     no_plot: Annotated[bool, typer.Option("--no-plot", help="Do without Matplotlib.")] = False,
     workers: Workers = None,
+    engine: Engine = "local",
+    ray_address: RayAddress = None,
     settings: SettingsFile = None,
     *,
     changes: SettingsChanges,
@@ -66,20 +70,18 @@ def one_shot(
     """
     from interstellar.architecture.notation import read_architecture
     from interstellar.data.loading import load
-    from interstellar.device import find_device
     from interstellar.reproduce.parameter_sharing import POINTS_FILE, SharingStudy, study_sharing
     from interstellar.reproduce.sharing_plot import require_matplotlib
     from interstellar.runs.experiment import ANY
-    from interstellar.runs.search_plan import SearchPlan
+    from interstellar.runs.search_plan import Budget, SearchPlan
     from interstellar.searching.search_journal import read_written
-    from interstellar.searching.workers import Workers
     from interstellar.training.settings_changes import with_changes
+    from interstellar.workflow.chosen_workers import choose_workers
     from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
     from interstellar.workflow.progress import find_audience, search_table
 
     if not no_plot:
         require_matplotlib()
-    where = Workers(device=find_device(device), n=workers or 1)
     kept = None if macro is None else read_architecture(read_written(macro)).macro
     graph: AnyGraph = load(data)
     usual = trial_settings(graph, SearchPlan(as_published=True))
@@ -92,6 +94,15 @@ def one_shot(
     )
     stop_on_sigterm()
     audience = find_audience()
+    where = choose_workers(
+        graph,
+        device,
+        Budget(trials=2 * architectures),
+        audience,
+        n=workers,
+        engine=engine,
+        ray_address=ray_address,
+    )
     comparisons = study_sharing(
         study,
         out,

@@ -29,6 +29,15 @@ class RayCluster:
     n_gpus: int
     is_joined: bool
     """Whether this process has joined it for the search, and leaves it afterwards."""
+    address: str | None = None
+    """Where it is; None: it was started on this machine."""
+
+    def join_again(self) -> None:
+        """Take part in it where it was left, as between the two searches of a study."""
+        import ray  # noqa: PLC0415
+
+        if self.is_joined and not ray.is_initialized():
+            _join(self.address)
 
     def leave(self) -> None:
         """Part from the cluster; one that was started for the search ends."""
@@ -64,7 +73,10 @@ def join_cluster(address: str | None = None) -> RayCluster:
             ray.shutdown()
         raise
     return RayCluster(
-        n_cpus=int(found.get("CPU", 0)), n_gpus=int(found.get("GPU", 0)), is_joined=is_joined
+        n_cpus=int(found.get("CPU", 0)),
+        n_gpus=int(found.get("GPU", 0)),
+        is_joined=is_joined,
+        address=address,
     )
 
 

@@ -80,6 +80,7 @@ class RayTasks:
         n_workers: int,
     ) -> None:
         """Be ready; what is told may be anything that can be pickled."""
+        cluster.join_again()
         share = share_of(cluster, device, n_workers)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._cluster = cluster

@@ -11,10 +11,7 @@ import torch
 
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
-from interstellar.device import find_device
 from interstellar.engine.engine import EngineKind
-from interstellar.engine.local_processes import count_cores
-from interstellar.engine.ray_cluster import RayCluster, join_cluster, share_of
 from interstellar.errors import SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import ANY, Experiment, read_experiment
@@ -27,7 +24,6 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
-from interstellar.searching.workers import Workers
 from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.chosen_model import choose_model, is_open
 from interstellar.workflow.chosen_plan import (
@@ -38,11 +34,11 @@ from interstellar.workflow.chosen_plan import (
     refuse_unfit,
     with_known,
 )
+from interstellar.workflow.chosen_workers import choose_workers
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
     build_experiment,
-    count_triplets,
     final_settings,
     published_settings,
     read_data,
@@ -58,12 +54,6 @@ from interstellar.workflow.search_result import TUNING_TRIALS, SearchResult, Sta
 
 BUILT_IN = "geography-S3"
 PAPER_TRIALS = 100
-MOST_WORKERS = 8
-LEAST_SECONDS = 60.0
-"""With less time than that, workers would take too much of it until they are ready."""
-WORKERS_ON_A_CARD, MORE_WORKERS, SMALL_TRIPLETS = 2, 4, 30_000
-"""Two hide each other's setting up and validating. With fewer triplets that is most of the time, so
-there are more; but eight are no faster than four."""
 
 
 class SearchShortcuts(SettingsChanges, total=False):
@@ -126,7 +116,16 @@ def search(
         graph: AnyGraph = load_graph(begun)
     else:
         graph = read_data(BUILT_IN if data is None else data, audience)
-    stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
+    workers = choose_workers(
+        graph,
+        device,
+        spent,
+        audience,
+        n=shortcuts.get("workers"),
+        engine=shortcuts.get("engine", EngineKind.LOCAL),
+        ray_address=shortcuts.get("ray_address"),
+    )
+    stage = Stage(workers, audience, started)
     reused, changes, planned = list_paths(shortcuts), settings_in(shortcuts), spent
     if before is None and not reused and is_open(plan, after, settings, changes):
         changes, planned = choose_model(graph, stage, spent, seed)
@@ -209,65 +208,18 @@ def tune(
     place = choose_place(out, is_resumed=resume)
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=TUNING_TRIALS)
-    stage = Stage(choose_workers(device, shortcuts, spent, graph), audience, started)
+    workers = choose_workers(
+        graph,
+        device,
+        spent,
+        audience,
+        n=shortcuts.get("workers"),
+        engine=shortcuts.get("engine", EngineKind.LOCAL),
+        ray_address=shortcuts.get("ray_address"),
+    )
+    stage = Stage(workers, audience, started)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)
-
-
-def choose_workers(
-    device: str | torch.device, shortcuts: SearchShortcuts, budget: Budget, graph: AnyGraph
-) -> Workers:
-    """Return where trials run: with a limit of time as many at once as gain from it.
-
-    With a limit of trials alone it is one, so that the same seed gives the same search; and where
-    there is little time. On a Ray cluster, which is joined here, it is all that there is room for.
-    """
-    found, n = find_device(str(device)), shortcuts.get("workers")
-    address = shortcuts.get("ray_address")
-    match read_engine(shortcuts.get("engine", EngineKind.LOCAL)):
-        case EngineKind.RAY:
-            return workers_on(join_cluster(address), found, n, graph)
-        case EngineKind.LOCAL if address is not None:
-            raise SettingsError(
-                f"the address {address!r} of a Ray cluster was given, but the engine is local. "
-                "Choose the engine ray, or leave the address out."
-            )
-        case EngineKind.LOCAL:
-            pass
-    if n is None and (budget.seconds is None or budget.seconds < LEAST_SECONDS):
-        n = 1
-    elif n is None and found.type == "cuda":
-        n = torch.cuda.device_count() if found.index is None else 1
-        n *= workers_on_a_card(graph)
-    return Workers(device=found, n=n or min(MOST_WORKERS, count_cores()))
-
-
-def read_engine(name: EngineKind | str) -> EngineKind:
-    """Return the engine of that name."""
-    try:
-        return EngineKind(name)
-    except ValueError:
-        known = " or ".join(EngineKind)
-        raise SettingsError(f"the engine {name!r} is unknown. Choose {known}.") from None
-
-
-def workers_on(
-    cluster: RayCluster, device: torch.device, n: int | None, graph: AnyGraph
-) -> Workers:
-    """Return so many workers on a cluster, or as many as there is room for."""
-    most = cluster.n_cpus if device.type == "cpu" else cluster.n_gpus * workers_on_a_card(graph)
-    workers = Workers(device=device, n=n or max(1, most), cluster=cluster)
-    try:
-        share_of(cluster, str(device), workers.n)
-    except SettingsError:
-        cluster.leave()
-        raise
-    return workers
-
-
-def workers_on_a_card(graph: AnyGraph) -> int:
-    """Return how many workers keep a card busy."""
-    return MORE_WORKERS if count_triplets(graph) < SMALL_TRIPLETS else WORKERS_ON_A_CARD
 
 
 def begun_search(run: RunFolder) -> Experiment:
