@@ -90,3 +90,19 @@ def test_each_query_is_asked_once_among_the_answers_alone() -> None:
 
     assert asked == [0, 1]
     assert value == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+def test_within_a_query_what_all_its_logits_have_in_common_does_not_count() -> None:
+    test = np.array([[0, 0, 2], [1, 0, 3]], dtype=np.int32)
+    known = KnownAnswers.of_triplets(test, n_entities=4, n_relations=1)
+    logits = torch.tensor([[0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 10.0, 12.0]])
+    answers = np.array([2, 3], dtype=np.int32)
+
+    values = [
+        auc_pr_among(
+            lambda s, _: logits[s], test, known, answers=answers, device=CPU, within_query=within
+        )
+        for within in (False, True)
+    ]
+
+    assert values == [pytest.approx((1 + 2 / 3) / 2), 1.0]

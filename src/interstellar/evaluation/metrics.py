@@ -79,20 +79,24 @@ def auc_pr_among(
     *,
     answers: npt.NDArray[np.int32],
     device: torch.device,
+    within_query: bool = False,
 ) -> float:
     """Return the average precision over the logits that each query gives to `answers`.
 
     As Countries is judged: 24 countries with 5 regions each make 120 logits, of which 24 are true.
     A query is a subject and a relation, asked once however many objects it has; true are all
-    its known answers. All queries are computed at once, so they must be few.
+    its known answers. All queries are computed at once, so they must be few. Where logits mean
+    something `within_query` alone, an answer counts by its log-probability among the answers.
     """
     asked = np.unique(queries[:, [SUBJECT, RELATION]], axis=0).astype(np.int64)
     is_true = np.zeros((len(asked), known.n_entities), dtype=np.bool_)
     is_true[known.look_up(*asked.T)] = True
     subjects, relations = torch.from_numpy(asked).to(device).T.contiguous()
     with torch.no_grad(), exact_products(device):
-        logits = compute_logits(subjects, relations).cpu()
-    return average_precision(logits[:, answers], is_true[:, answers])
+        logits = compute_logits(subjects, relations).cpu()[:, answers]
+    if within_query:
+        logits = torch.log_softmax(logits.double(), dim=1)
+    return average_precision(logits, is_true[:, answers])
 
 
 def average_precision(logits: Tensor, is_true: npt.NDArray[np.bool_]) -> float:

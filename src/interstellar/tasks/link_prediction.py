@@ -1,6 +1,9 @@
 """Link prediction: which object completes (subject, relation, ?), and which subject (?, r, o).
 
 Filtered ranks in both directions, all entities as candidates, also those unseen in training.
+AUC-PR puts the answers of all queries in one order. Along walks that is the order of logits, as in
+the paper. Those of a propagation hold a number of each query's own, which a softmax does not see
+and so nothing in its training sets: there it is the order of probabilities among the answers.
 """
 
 from typing import final
@@ -12,6 +15,7 @@ from interstellar.evaluation.metrics import Metrics, auc_pr_among
 from interstellar.evaluation.ranks import rank_objects
 from interstellar.evaluation.sampled_ranks import rank_among_drawn
 from interstellar.model.path_network import NetworkForm
+from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import spawn
 from interstellar.rivals.network import Network, for_many
 from interstellar.tasks.splits import Split, held_out
@@ -41,7 +45,12 @@ class LinkPrediction:
         auc_pr = None
         if self.graph.answers is not None:
             auc_pr = auc_pr_among(
-                compute_logits, triplets, self.known, answers=self.graph.answers, device=device
+                compute_logits,
+                triplets,
+                self.known,
+                answers=self.graph.answers,
+                device=device,
+                within_query=isinstance(network, PropagationNetwork),
             )
         return Metrics.of(ranks, auc_pr=auc_pr)
 
