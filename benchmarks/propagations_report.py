@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lines import Line
 from strategies_report import table
 
-AMONG = "unseen_among_50"
+AMONG, ANSWERS = "unseen_among_50", "auc_pr"
 RED_GNN = {
     "WN18RR_v1": 0.70,
     "WN18RR_v2": 0.69,
@@ -36,6 +36,8 @@ def propagations_table(propagations: Sequence[Line], walks: Mapping[str, float])
     rows = []
     for graph, lines in trained_by_graph(propagations).items():
         tests = [line["metrics"]["test"] for line in lines]
+        if ANSWERS in tests[0]:
+            continue
         rows.append(
             [
                 graph,
@@ -47,6 +49,17 @@ def propagations_table(propagations: Sequence[Line], walks: Mapping[str, float])
                 lines[0]["device"].removeprefix("NVIDIA "),
             ]
         )
+    return table(header, rows)
+
+
+def answers_table(propagations: Sequence[Line]) -> str:
+    """Return the AUC-PR of those graphs whose queries have few answers to choose from."""
+    header, rows = ["graph", "AUC-PR", "lowest", "seeds"], []
+    for graph, lines in trained_by_graph(propagations).items():
+        values = [line["metrics"]["test"].get(ANSWERS) for line in lines]
+        found = [value for value in values if value is not None]
+        if found:
+            rows.append([graph, fraction(found), fraction([min(found)]), str(len(found))])
     return table(header, rows)
 
 

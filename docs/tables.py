@@ -24,6 +24,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from lines import Line, read_lines  # noqa: E402
 from propagations_report import (  # noqa: E402
+    answers_table,
     fraction,
     propagations_table,
     trained_by_graph,
@@ -291,6 +292,7 @@ def write_tables() -> dict[str, str]:
         "hybrid": rivals_table(strategies),
         "propagations": propagations_table(propagations, known_along_walks(rows, on_cpu)),
         "unseen": unseen_table(propagations),
+        "answers": answers_table(propagations),
     }
 
 
