@@ -61,6 +61,7 @@ from interstellar.training.exchange import Exchange
 from interstellar.training.loop import EpochReport, Observer, Progress, SilentObserver, Training
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.state import OneDevice
+from interstellar.training.tensor_files import make_header, write_tensors
 
 CHECKPOINT_SECONDS = 60.0
 """Checkpoints are written at most this often, and whenever a run is stopped before its end."""
@@ -289,7 +290,10 @@ def checkpoint_of(training: Training) -> Checkpoint:
     """Return the state after the last finished epoch."""
     return Checkpoint(
         epoch=training.progress.n_epochs,
-        tensors={name: t.cpu() for name, t in training.saved_tensors().items()},
+        tensors={
+            name: tensor.cpu() if isinstance(tensor, Tensor) else tensor
+            for name, tensor in training.saved_tensors().items()
+        },
         metadata=training.progress.as_dict(),
     )
 
@@ -305,9 +309,9 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         for split in Split
     }
     evaluation_seconds = time.perf_counter() - started
-    weights = save({name: t.cpu().contiguous() for name, t in training.best_parameters().items()})
+    weights = training.best_parameters()
     with replacing_file(run.weights_file) as file:
-        file.write(weights)
+        weights_sha256 = write_tensors(file, make_header(weights), weights)
     write_checkpoint(run.state_file, checkpoint_of(training))
     progress = training.progress
     result: Result = {
@@ -322,7 +326,7 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         "path_seconds": round(prepared.path_seconds, 3),
         "evaluation_seconds": round(evaluation_seconds, 3),
         "paths_sha256": prepared.paths.sha256,
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "weights_sha256": weights_sha256,
         "seed": prepared.experiment.seed,
     }
     result = opened.finish(result, best_epoch=progress.best_epoch, epochs=progress.n_epochs)

@@ -8,6 +8,7 @@ same with any number of processes, but for the order in which numbers are added 
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, final
 
 import torch
@@ -27,12 +28,13 @@ from interstellar.model.relation_loss import add_relation_loss
 from interstellar.model.softmax_loss import LossPlan, estimate_softmax_loss
 from interstellar.rivals.network import Network
 from interstellar.training.exchange import Crew, Exchange
-from interstellar.training.optimizers import FlatOptimizer, FlatParameters, Layout
+from interstellar.training.optimizers import FlatOptimizer, FlatParameters, Layout, room
 from interstellar.training.ready_step import refuse_unfit, uses_mixed_precision
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.shard import Shard
 from interstellar.training.state import Snapshot
 from interstellar.training.step import StepPlan, TrainingStep
+from interstellar.training.tensor_files import Pieces
 
 TABLES = ("entities", SUBJECTS)
 """The parameters that are spread; the leader has all others."""
@@ -138,12 +140,19 @@ class ShardedState:
         self._crew.do(Shard.restore, name=BEST)
 
     def saved_tensors(self) -> Snapshot:
-        shard = self._crew.work
-        best = {f"{BEST}.{name}": tensor for name, tensor in self.best_parameters().items()}
-        return {key: self._whole(self.at_epoch, key) for key in shard.copies[self.at_epoch]} | best
+        name, size = self.at_epoch, (self._layout.n_numbers,)
+        state = {
+            key: Pieces(size, partial(self._vector, name, key)) if tensor.dim() else tensor
+            for key, tensor in self._crew.work.copies[name].items()
+        }
+        best = self.best_parameters()
+        return state | {f"{BEST}.{name}": pieces for name, pieces in best.items()}
 
     def best_parameters(self) -> Snapshot:
-        return self._layout.split(self._whole(BEST, "parameters"))
+        return {
+            name: Pieces(tuple(shape), partial(self._rows, BEST, "parameters", name))
+            for name, shape in self._layout.shapes.items()
+        }
 
     def resume(self, tensors: Mapping[str, Tensor]) -> None:
         self._put("parameters", {name: tensors[f"{BEST}.{name}"] for name in self._layout.shapes})
@@ -205,19 +214,20 @@ class ShardedState:
             factor = step.settings.gradient_norm / self._crew.do(Shard.measure_gradient).sqrt()
         return torch.stack([factor, is_bad.float(), step.optimizer.learning_rate, n_updates])
 
-    def _whole(self, name: str, key: str) -> Tensor:
-        """Return a tensor of a copy as one process alone would have it, on the CPU."""
-        shard = self._crew.work
-        here = shard.copies[name][key]
-        if not here.dim():
-            return here.cpu()
-        whole, own = torch.zeros(self._layout.n_numbers), shard.parameters.layout.split(here)
-        for table, view in self._layout.split(whole).items():
-            if table in TABLES:
-                gather(self._crew, view, name=name, key=key, table=table)
-            else:
-                view.copy_(own[table])
-        return whole
+    def _vector(self, name: str, key: str) -> Iterator[Tensor]:
+        """Yield a tensor of a copy as one process alone would have it, with its zeros."""
+        for table, shape in self._layout.shapes.items():
+            yield from self._rows(name, key, table)
+            yield torch.zeros(room(shape) - shape.numel())
+
+    def _rows(self, name: str, key: str, table: str) -> Iterator[Tensor]:
+        """Yield all rows of a parameter in a tensor of a copy."""
+        if table in TABLES:
+            shape, place = self._layout.shapes[table], {"name": name, "key": key, "table": table}
+            yield from gather(self._crew, shape, **place)
+        else:
+            shard = self._crew.work
+            yield shard.parameters.layout.split(shard.copies[name][key])[table]
 
     def _put(self, key: str, parameters: Mapping[str, Tensor]) -> None:
         """Set a tensor of the state, all processes' rows of it."""
@@ -227,7 +237,7 @@ class ShardedState:
             if table not in TABLES:
                 own[table].copy_(whole)
                 continue
-            for rows in blocks_of(whole):
+            for rows in blocks_of(whole.shape):
                 part = whole[rows.start : rows.stop]
                 self._crew.do(Shard.put, part, key=key, table=table, first=rows.start)
 
@@ -240,7 +250,7 @@ class ShardedTables:
         self._crew = crew
         self._anchor = network.entities
         self._shapes = {
-            name: (network.size.n_entities, table.shape[1])
+            name: torch.Size([network.size.n_entities, table.shape[1]])
             for name, table in network.named_parameters()
             if name in TABLES
         }
@@ -254,9 +264,8 @@ class ShardedTables:
         return self._crew.do(Shard.multiply_out, v)
 
     def gather(self, *, table: str) -> Tensor:
-        whole = torch.empty(self._shapes[table])
-        gather(self._crew, whole, name=None, key="parameters", table=table)
-        return whole
+        place = {"name": None, "key": "parameters", "table": table}
+        return torch.cat(list(gather(self._crew, self._shapes[table], **place)))
 
 
 class _LookUp(torch.autograd.Function):
@@ -275,15 +284,14 @@ class _LookUp(torch.autograd.Function):
         return None, None, None, None
 
 
-def gather(crew: Crew[Shard], whole: Tensor, **place: Any) -> None:
-    """Fill a tensor on the CPU with all rows of a table."""
-    for rows in blocks_of(whole):
-        part = crew.do(Shard.collect, first=rows.start, n=len(rows), **place)
-        whole[rows.start : rows.stop] = part.cpu()
+def gather(crew: Crew[Shard], shape: torch.Size, **place: Any) -> Iterator[Tensor]:
+    """Yield all rows of a table, some at once, on the CPU."""
+    for rows in blocks_of(shape):
+        yield crew.do(Shard.collect, first=rows.start, n=len(rows), **place).cpu()
 
 
-def blocks_of(table: Tensor) -> Iterator[range]:
+def blocks_of(shape: torch.Size) -> Iterator[range]:
     """Yield the rows of a table, so many at once as are moved at once."""
-    n, n_at_once = len(table), max(1, BLOCK_NUMBERS // table.shape[1])
+    n, n_at_once = shape[0], max(1, BLOCK_NUMBERS // shape[1])
     for start in range(0, n, n_at_once):
         yield range(start, min(n, start + n_at_once))

@@ -17,7 +17,8 @@ from interstellar.training.rival_step import ready_rival_step
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import TrainingStep
 
-Snapshot: TypeAlias = dict[str, Tensor]
+Snapshot: TypeAlias = dict[str, Any]
+"""Tensors by name; those that are spread over processes are `Pieces` (`tensor_files.py`)."""
 Step: TypeAlias = TrainingStep | AutogradStep
 Ready: TypeAlias = Callable[
     [Network, Tensor, TrainingSettings, FlatParameters], tuple[Step, Callable[[], None]]
