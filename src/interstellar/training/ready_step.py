@@ -130,7 +130,8 @@ def smaller_plan(plan: StepPlan, *, can_split: bool) -> StepPlan:
         return replace(plan, n_parts=2 * plan.n_parts)
     raise TrainingError(
         "the memory of this device does not hold one training step, even in small parts. "
-        "Lower the dimension or the batch size, or train on another device."
+        "Lower the dimension or the batch size, let several GPUs share the table (`processes`), or "
+        "train on another device."
     )
 
 

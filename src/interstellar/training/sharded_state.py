@@ -38,7 +38,7 @@ from interstellar.training.tensor_files import Pieces
 
 TABLES = ("entities", SUBJECTS)
 """The parameters that are spread; the leader has all others."""
-BLOCK_NUMBERS = 2**22
+BLOCK_NUMBERS = 2**20
 """Of a table that are gathered or set at once."""
 BEST = "best"
 
@@ -114,9 +114,7 @@ class ShardedState:
         return self._crew.is_whole
 
     def compute(self) -> None:
-        if self._former != self.at_epoch:
-            self._crew.do(Shard.forget, name=self._former)
-            self._former = self.at_epoch
+        self._forget_former()
         with mixed_products() if self._is_mixed else nullcontext():
             losses = self._add_gradients(*self.step.gather())
         self._crew.do(Shard.update, self._account(losses))
@@ -137,6 +135,7 @@ class ShardedState:
         self._crew.do(Shard.copy, name=BEST, keys=["parameters"])
 
     def restore_best(self) -> None:
+        self._forget_former()
         self._crew.do(Shard.restore, name=BEST)
 
     def saved_tensors(self) -> Snapshot:
@@ -170,6 +169,12 @@ class ShardedState:
         self._put("parameters", parameters)
         self.at_epoch = self.clone()
         self.keep_best()
+
+    def _forget_former(self) -> None:
+        """Let go of the copy before `at_epoch`, which was kept until that was noted."""
+        if self._former != self.at_epoch:
+            self._crew.do(Shard.forget, name=self._former)
+            self._former = self.at_epoch
 
     def _add_gradients(self, subjects: Tensor, relations: Tensor, objects: Tensor) -> Tensor:
         """Add the gradients of a batch, wherever they belong; return the loss of each row."""
