@@ -242,6 +242,7 @@ def test_what_one_of_them_refuses_is_said_by_the_leader(tmp_path: Path) -> None:
         (0, "whole number from 1", {}),
         ("2", "whole number from 1", {}),
         (True, "whole number from 1", {}),
+        (17, "the CPU has work for 16 at most", {}),
         (2, "precision is mixed", {"precision": Precision.MIXED}),
     ],
 )

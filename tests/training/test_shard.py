@@ -97,8 +97,10 @@ def test_the_softmax_over_shards_is_the_softmax(
     whole = EntityTable(table, torch.zeros_like(table), n_entities)
     losses, slopes = softmax_loss(v, whole, true, LossPlan(7), label_smoothing=smoothing)
 
+    told: Any = {"smoothing": smoothing, "is_mixed": False}
+
     def work(shard: Shard) -> tuple[Tensor, Tensor, Tensor]:
-        return *shard.softmax(v.clone(), true, smoothing=smoothing), gradient_of(shard).clone()
+        return *shard.softmax(v.clone(), true, **told), gradient_of(shard).clone()
 
     found = in_threads(n_shards, table, work)
 

@@ -38,6 +38,8 @@ from interstellar.training.split_batch import begin_split
 
 SILENCE = timedelta(hours=2)
 """Longer than anything that the leader does by itself; whoever waits so long gives up."""
+MOST_ON_CPU = 16
+"""Each takes half a gibibyte for its program alone."""
 DYING_SECONDS = 10.0
 """Within which whoever lost the others has ended."""
 LEAVING_SECONDS = 2.0
@@ -128,6 +130,9 @@ def refuse_processes(n: Any, settings: TrainingSettings, device: torch.device) -
         ),
         f"this machine has {n_cards} GPUs, and each needs one. Take fewer, or the device cpu": (
             n_cards < n
+        ),
+        f"the CPU has work for {MOST_ON_CPU} at most: its cores share one memory. Take fewer": (
+            device.type == "cpu" and n > MOST_ON_CPU
         ),
         f"{device} is a single card. Choose cuda: they take the first ones": (
             device.index is not None

@@ -193,9 +193,9 @@ def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
             raise
         raise TrainingError(
             f"the memory does not hold this training (dimension {settings.dim:,}, batches of "
-            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, draw some wrong "
-            "answers (`negatives`) in place of all entities, let several GPUs share the table "
-            "(`processes`), or train on a machine with more memory."
+            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, draw some "
+            "wrong answers (`negatives`) in place of all entities, let several GPUs share the "
+            "table (`processes`), or train on a machine with more memory."
         ) from error
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, final
 
 import torch
 import torch.distributed as dist
@@ -24,7 +24,6 @@ DTYPES = {str(dtype): dtype for dtype in (torch.float32, torch.int32, torch.int6
 
 Guard: TypeAlias = Callable[[], AbstractContextManager[None]]
 """In which the leader carries out a command."""
-Work = TypeVar("Work")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -105,38 +104,36 @@ class Exchange:
 
 
 @final
-class Crew(Generic[Work]):
+class Crew:
     """All processes, as the leader commands them."""
 
-    def __init__(self, exchange: Exchange, work: Work) -> None:
-        self.exchange = exchange
-        self.work = work
-        """The leader's own share."""
+    def __init__(self, exchange: Exchange, work: object) -> None:
+        """Command all; `work` is what this process holds."""
+        self._exchange = exchange
+        self._work = work
         self._lock = threading.RLock()
         self.is_whole = True
         """Whether every command was carried out to its end; if not, no other can be."""
 
-    def do(
-        self, command: Callable[Concatenate[Work, P], R], *args: P.args, **kwargs: P.kwargs
-    ) -> R:
+    def do(self, command: Callable[Concatenate[Any, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Carry out a command everywhere, and return what it gives here.
 
         Tensors are given by position, and plain values by name.
         """
-        with self._lock, self.exchange.guard():
+        with self._lock, self._exchange.guard():
             assert self.is_whole
             self.is_whole = False
             tensors = [self._prepare(tensor) for tensor in args]
             told = [(list(tensor.shape), str(tensor.dtype)) for tensor in tensors]
-            self.exchange.tell({"do": command.__name__, "tensors": told, "values": kwargs})
-            shared: Any = [self.exchange.share(tensor) for tensor in tensors]
-            result = command(self.work, *shared, **kwargs)
+            self._exchange.tell({"do": command.__name__, "tensors": told, "values": kwargs})
+            shared: Any = [self._exchange.share(tensor) for tensor in tensors]
+            result = command(self._work, *shared, **kwargs)
             self.is_whole = True
             return result
 
     def _prepare(self, tensor: object) -> Tensor:
         assert isinstance(tensor, Tensor)
-        return tensor.detach().to(self.exchange.device)
+        return tensor.detach().to(self._exchange.device)
 
 
 def follow(exchange: Exchange, work: object, commands: Sequence[Callable[..., object]]) -> None:

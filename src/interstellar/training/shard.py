@@ -15,11 +15,13 @@ and of the gradient by v = Σ_o ∂L/∂z_o · o each process has the terms of i
 added up. The gradient by a row of the table needs nobody else.
 """
 
+from contextlib import nullcontext
 from typing import final
 
 import torch
 from torch import Tensor
 
+from interstellar.device import mixed_products
 from interstellar.model.embedding_table import multiply_out
 from interstellar.model.n3 import add_slopes
 from interstellar.training.exchange import Exchange
@@ -70,17 +72,23 @@ class Shard:
         with torch.no_grad():
             add_slopes(self._gradients[table], self.parameters.views[table], places, weight, half)
 
-    def softmax(self, v: Tensor, true: Tensor, *, smoothing: float) -> tuple[Tensor, Tensor]:
-        """Return the loss of each row and the gradient of their sum by v; add that by the table."""
+    def softmax(
+        self, v: Tensor, true: Tensor, *, smoothing: float, is_mixed: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss of each row and the gradient of their sum by v; add that by the table.
+
+        Where it is mixed, matrices are multiplied in TF32.
+        """
         values, gradient = self.parameters.views["entities"], self._gradients["entities"]
         losses, v_gradient = v.new_empty(len(v)), torch.empty_like(v)
         n_at_once = self._rows_at_once(len(v))
-        for start in range(0, len(v), n_at_once):
-            part = slice(start, start + n_at_once)
-            logits = multiply_out(v[part], values)
-            losses[part], slopes = self._cross_entropy(logits, true[part], smoothing)
-            torch.mm(slopes, values, out=v_gradient[part])
-            gradient.addmm_(slopes.T, v[part])
+        with mixed_products() if is_mixed else nullcontext():
+            for start in range(0, len(v), n_at_once):
+                part = slice(start, start + n_at_once)
+                logits = multiply_out(v[part], values)
+                losses[part], slopes = self._cross_entropy(logits, true[part], smoothing)
+                torch.mm(slopes, values, out=v_gradient[part])
+                gradient.addmm_(slopes.T, v[part])
         return losses, self.exchange.add_up(v_gradient)
 
     def multiply_out(self, v: Tensor) -> Tensor:

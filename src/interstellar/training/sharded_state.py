@@ -96,8 +96,8 @@ class ShardedState:
         self._is_mixed = uses_mixed_precision(settings.precision, paths.device)
         parameters = FlatParameters(network, paths.device)
         self.step = TrainingStep(network, paths, settings, StepPlan(LossPlan(1)), parameters)
-        shard = Shard(exchange, parameters, self.step.optimizer, network.size.n_entities)
-        self._crew = Crew(exchange, shard)
+        self._shard = Shard(exchange, parameters, self.step.optimizer, network.size.n_entities)
+        self._crew = Crew(exchange, self._shard)
         network.spread = ShardedTables(self._crew, network)
         self._layout = Layout(
             {
@@ -125,7 +125,7 @@ class ShardedState:
     def clone(self) -> str:
         self._n_copies += 1
         name = f"copy {self._n_copies}"
-        self._crew.do(Shard.copy, name=name, keys=list(self._crew.work.tensors()))
+        self._crew.do(Shard.copy, name=name, keys=list(self._shard.tensors()))
         return name
 
     def undo_epoch(self) -> None:
@@ -142,7 +142,7 @@ class ShardedState:
         name, size = self.at_epoch, (self._layout.n_numbers,)
         state = {
             key: Pieces(size, partial(self._vector, name, key)) if tensor.dim() else tensor
-            for key, tensor in self._crew.work.copies[name].items()
+            for key, tensor in self._shard.copies[name].items()
         }
         best = self.best_parameters()
         return state | {f"{BEST}.{name}": pieces for name, pieces in best.items()}
@@ -156,7 +156,7 @@ class ShardedState:
     def resume(self, tensors: Mapping[str, Tensor]) -> None:
         self._put("parameters", {name: tensors[f"{BEST}.{name}"] for name in self._layout.shapes})
         self.keep_best()
-        for key, tensor in self._crew.work.tensors().items():
+        for key, tensor in self._shard.tensors().items():
             if tensor.dim():
                 self._put(key, self._layout.split(tensors[key]))
             else:
@@ -200,7 +200,8 @@ class ShardedState:
         network, settings = self.step.network, self.step.settings
         n_entities, n_negatives = network.size.n_entities, settings.n_negatives
         if n_negatives is None:
-            return self._crew.do(Shard.softmax, v, true, smoothing=settings.label_smoothing)
+            told: Any = {"smoothing": settings.label_smoothing, "is_mixed": self._is_mixed}
+            return self._crew.do(Shard.softmax, v, true, **told)
         generator = self.step.generator
         negatives = torch.randint(n_entities, (n_negatives,), generator=generator, device=v.device)
         return estimate_softmax_loss(v, network.look_up_entities, true, negatives, n_entities)
@@ -231,13 +232,11 @@ class ShardedState:
             shape, place = self._layout.shapes[table], {"name": name, "key": key, "table": table}
             yield from gather(self._crew, shape, **place)
         else:
-            shard = self._crew.work
-            yield shard.parameters.layout.split(shard.copies[name][key])[table]
+            yield self._shard.parameters.layout.split(self._shard.copies[name][key])[table]
 
     def _put(self, key: str, parameters: Mapping[str, Tensor]) -> None:
         """Set a tensor of the state, all processes' rows of it."""
-        shard = self._crew.work
-        own = shard.parameters.layout.split(shard.tensors()[key])
+        own = self._shard.parameters.layout.split(self._shard.tensors()[key])
         for table, whole in parameters.items():
             if table not in TABLES:
                 own[table].copy_(whole)
@@ -251,7 +250,7 @@ class ShardedState:
 class ShardedTables:
     """The tables of a network, as the leader sees them."""
 
-    def __init__(self, crew: Crew[Shard], network: PathNetwork) -> None:
+    def __init__(self, crew: Crew, network: PathNetwork) -> None:
         self._crew = crew
         self._anchor = network.entities
         self._shapes = {
@@ -277,7 +276,7 @@ class _LookUp(torch.autograd.Function):
     """`anchor` is any tensor with a gradient, without which autograd would not ask for ours."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: Tensor, crew: Crew[Shard], ids: Tensor, place: Any) -> Tensor:
+    def forward(ctx: Any, anchor: Tensor, crew: Crew, ids: Tensor, place: Any) -> Tensor:
         del anchor
         ctx.crew, ctx.ids, ctx.place = crew, ids, place
         return crew.do(Shard.look_up, ids, **place)
@@ -289,7 +288,7 @@ class _LookUp(torch.autograd.Function):
         return None, None, None, None
 
 
-def gather(crew: Crew[Shard], shape: torch.Size, **place: Any) -> Iterator[Tensor]:
+def gather(crew: Crew, shape: torch.Size, **place: Any) -> Iterator[Tensor]:
     """Yield all rows of a table, some at once, on the CPU."""
     for rows in blocks_of(shape):
         yield crew.do(Shard.collect, first=rows.start, n=len(rows), **place).cpu()

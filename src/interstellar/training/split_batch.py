@@ -90,23 +90,24 @@ def share_of(exchange: Exchange, step: AutogradStep) -> BatchShare:
 class SplitLoss:
     """What a batch costs, as the leader finds out together with all others."""
 
-    def __init__(self, crew: Crew[BatchShare]) -> None:
-        self._crew = crew
+    def __init__(self, share: BatchShare) -> None:
+        self._share = share
+        self._crew = Crew(share.exchange, share)
         self.n_parts = 1
         """Of what the leader gives out; each process may cut its share (`BatchShare`)."""
 
     def add_gradients(self, batch: Tensor, generator: torch.Generator) -> Tensor:
         del generator
-        return self._crew.do(BatchShare.add_gradients, self._crew.work.parameters.values, batch)
+        return self._crew.do(BatchShare.add_gradients, self._share.parameters.values, batch)
 
     def count_multiply_adds(self, batch_size: int) -> int:
-        n = self._crew.exchange.n_processes
-        return self._crew.work.loss.count_multiply_adds(-(-batch_size // n))
+        n = self._share.exchange.n_processes
+        return self._share.loss.count_multiply_adds(-(-batch_size // n))
 
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
         """Return the logits of all entities, (n, n_entities)."""
         queries = torch.stack([subject_ids, relation_ids])
-        return self._crew.do(BatchShare.logits, self._crew.work.parameters.values, queries)
+        return self._crew.do(BatchShare.logits, self._share.parameters.values, queries)
 
 
 def begin_split(
@@ -129,5 +130,5 @@ def _ready(
 ) -> tuple[AutogradStep, Callable[[], None]]:
     assert isinstance(network, PropagationNetwork)
     step = propagation_step(network, paths, settings, parameters)
-    step.loss = network.helpers = SplitLoss(Crew(exchange, share_of(exchange, step)))
+    step.loss = network.helpers = SplitLoss(share_of(exchange, step))
     return step, step.compute
