@@ -137,8 +137,8 @@ def refuse_processes(n: Any, settings: TrainingSettings, device: torch.device) -
         f"{device} is a single card. Choose cuda: they take the first ones": (
             device.index is not None
         ),
-        "torch.distributed is missing here, or in use already. Take one": (
-            not dist.is_available() or dist.is_initialized()
+        "torch.distributed or a loopback interface is missing here, or it is in use. Take one": (
+            not dist.is_available() or dist.is_initialized() or find_loopback() is None
         ),
     }
     found = next((fault for fault, is_so in faults.items() if is_so), None)
@@ -246,10 +246,16 @@ def _end(members: Sequence[subprocess.Popen[bytes]]) -> None:
                 pipe.close()
 
 
+def find_loopback() -> str | None:
+    """Return the name of the interface that no other machine can reach: `lo` or `lo0`."""
+    return next((name for _, name in socket.if_nameindex() if name.startswith("lo")), None)
+
+
 @contextmanager
 def _on_loopback() -> Iterator[None]:
     """Let the libraries of torch.distributed use no other interface of the network."""
-    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    loopback = find_loopback()
+    assert loopback is not None, "or else refused"
     before = {name: os.environ.get(name) for name in INTERFACE_VARIABLES}
     os.environ.update(dict.fromkeys(INTERFACE_VARIABLES, loopback))
     try:
