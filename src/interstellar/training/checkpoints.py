@@ -12,15 +12,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 
 from interstellar.errors import DataError
 from interstellar.records.json_files import check_format, parse_object
 from interstellar.records.safe_files import replacing_file, sync_folder
+from interstellar.training.tensor_files import make_header, write_tensors
 
 VERSION = 1
 N_KEPT = 2
@@ -38,7 +38,8 @@ class Checkpoint:
     """The state of a training after an epoch."""
 
     epoch: int
-    tensors: Mapping[str, torch.Tensor]
+    tensors: Mapping[str, Any]
+    """Tensors, or where it is to be written `Pieces` of them."""
     metadata: Mapping[str, object]
     """What else is to be remembered, of the types of JSON; NaN and infinities come back too."""
 
@@ -67,8 +68,20 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint into a file, whole or not at all."""
+    whole = {
+        "format": "interstellar checkpoint",
+        "version": VERSION,
+        "epoch": checkpoint.epoch,
+        "metadata": dict(checkpoint.metadata),
+    }
+    entries = {"checkpoint": json.dumps(whole), "sha256": _NO_HASH.decode()}
+    header = make_header(checkpoint.tensors, entries)
+    place = _find_hash(header)
+    assert place is not None, "it has just been written there"
     with replacing_file(path) as file:
-        file.write(_to_bytes(checkpoint))
+        sha256 = write_tensors(file, header, checkpoint.tensors)
+        file.seek(place[0])
+        file.write(sha256.encode())
     sync_folder(path.parent)
 
 
@@ -120,26 +133,6 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return found
 
 
-def _to_bytes(checkpoint: Checkpoint) -> bytearray:
-    whole = {
-        "format": "interstellar checkpoint",
-        "version": VERSION,
-        "epoch": checkpoint.epoch,
-        "metadata": dict(checkpoint.metadata),
-    }
-    entries = {"checkpoint": json.dumps(whole), "sha256": _NO_HASH.decode()}
-    # The format asks for tensors on the CPU, each in memory of its own.
-    tensors = {
-        name: torch.empty(tensor.shape, dtype=tensor.dtype).copy_(tensor.detach())
-        for name, tensor in checkpoint.tensors.items()
-    }
-    content = bytearray(save_tensors(tensors, metadata=entries))
-    place = _find_hash(content)
-    assert place is not None, "it has just been written there"
-    content[slice(*place)] = hashlib.sha256(content).hexdigest().encode()
-    return content
-
-
 def _check_hash(content: bytearray, path: Path) -> bytes:
     """Return the header of a file that is as it was written."""
     place = _find_hash(content)
@@ -153,13 +146,13 @@ def _check_hash(content: bytearray, path: Path) -> bytes:
     return bytes(content[8 : _header_end(content)])
 
 
-def _find_hash(content: bytearray) -> tuple[int, int] | None:
+def _find_hash(content: bytes | bytearray) -> tuple[int, int] | None:
     # Quotes inside other strings of the header are escaped, so this can only be the key itself.
     found = _HASH.search(content, 8, _header_end(content))
     return None if found is None else found.span(1)
 
 
-def _header_end(content: bytearray) -> int:
+def _header_end(content: bytes | bytearray) -> int:
     """Return where the header ends: its length stands in the first eight bytes."""
     return min(len(content), 8 + int.from_bytes(content[:8], "little"))
 
