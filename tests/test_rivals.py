@@ -10,8 +10,9 @@ from safetensors.torch import load_file
 
 import interstellar as ist
 from interstellar.architecture.literature import ALIGNERS, LITERATURE
-from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.errors import ArchitectureError, SettingsError, TrainingError
 from interstellar.inference.iterated_alignment import IterationSettings, iterate_run
+from interstellar.rivals.r_gcn import RGCN
 from interstellar.runs.experiment import read_experiment
 from interstellar.training.settings import ModelKind
 from tests.cli.run_command import assert_refused, run_command
@@ -310,6 +311,18 @@ def test_every_model_by_people_that_is_in_the_space_is_trained_by_its_name(
     if name == "IPTransE":
         length = read_experiment(model.path / "experiment.toml").settings.walk.length
         assert length == {LINKS: 3, PAIRS: 7}[data]
+
+
+def test_a_graph_that_no_memory_holds_is_said_with_advice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def encode(*_: object) -> None:
+        raise torch.OutOfMemoryError("a fake limit")
+
+    monkeypatch.setattr(RGCN, "encode_entities", encode)
+
+    with pytest.raises(TrainingError, match=r"Lower the dimension .* the layers, or"):
+        ist.train(LINKS, "R-GCN", out=tmp_path / "run", dim=4, progress=False)
 
 
 def test_a_propagation_is_said_to_be_one_where_it_cannot_be_tuned() -> None:
