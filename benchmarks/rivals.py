@@ -112,19 +112,21 @@ PLAN = (
         label="relation prediction",
         settings={"dim": 2048, "relation_prediction": 4.0},
     ),
-    Batch(sets=PAIRS, models=("RSN", "RSN-LSTM", "Chains", "TransE", "PTransE-add")),
-    Batch(sets=PAIRS, models=("IPTransE",), iterate=3),
     Batch(
         sets=LINKS,
         models=("PTransE-add", "RSN", "TransE"),
         label="published settings",
         preset="paper",
     ),
+    Batch(sets=PAIRS, models=("RSN", "Chains", "TransE", "PTransE-add")),
     Batch(sets=LINKS, models=("TuckER", "CompGCN", "TransE", "DistMult", "RESCAL", "TransD")),
     Batch(sets=LINKS[:1], models=("AutoSF-WN18RR",)),
     Batch(sets=LINKS[1:], models=("AutoSF-FB15k-237",)),
-    Batch(sets=LINKS, models=("ComplEx", "RSN-LSTM")),
+    Batch(sets=PAIRS, models=("IPTransE",), iterate=3),
+    Batch(sets=PAIRS, models=("RSN-LSTM",)),
+    Batch(sets=LINKS, models=("RSN-LSTM",)),
 )
+"""ComplEx by rule is not among them: `results/benchmarks/defaults` has it with three seeds."""
 
 
 def main() -> None:

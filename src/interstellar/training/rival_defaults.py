@@ -49,9 +49,10 @@ LINKS: Mapping[Rival, Mapping[str, Any]] = {
         "dim": 256,
         "optimizer": Optimizer.ADAM,
         "learning_rate": 0.005,
-        "dropout": 0.3,
+        "n_negatives": 256,
+        "dropout": 0.0,
         "n3": 0.0,
-        "rival": RivalSettings(),
+        "rival": RivalSettings(loss=RivalLoss.SELF_ADVERSARIAL, margin=3.0),
     },
     Rival.RESCAL: {"dim": 256, "dropout": 0.5, "rival": RivalSettings()},
     Rival.TUCKER: {
