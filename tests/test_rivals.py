@@ -217,6 +217,18 @@ def test_vectors_that_there_are_not_or_do_not_fit_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_graph_convolution_compares_is_exported(tmp_path: Path) -> None:
+    model = ist.train(PAIRS, "GCN-Align", out=tmp_path / "run", **SMALL)
+
+    written = model.export(tmp_path / "vectors.parquet")
+
+    assert (written.tables, written.rows) == (("subjects",), 40)
+    rows = pq.read_table(written.path)
+    compared = torch.tensor(rows["vector"].to_pylist())
+    torch.testing.assert_close(compared, model.trained.subjects)
+    assert set(rows["graph"].to_pylist()) == {1, 2}
+
+
 @pytest.mark.parametrize(("name", "tables"), [("RSN-LSTM", 2), ("RotatE", 1)])
 def test_a_rival_takes_in_new_triplets(name: str, tables: int, tmp_path: Path) -> None:
     small: Any = {"dim": 4, "negatives": 3, "epochs": 1, "progress": False}
