@@ -251,7 +251,9 @@ def describe(model: KnownModel, results: Results) -> str:
     lines = [
         f"### {model.name}\n",
         f"{model.paper}. {model.idea} {place} {model.remark}".strip() + "\n",
-        f"    {model.formula}\n" if model.name not in FILES else explain(FILES[model.name]) + "\n",
+        f"    {model.formula}\n"
+        if model.place is not Place.OUTSIDE
+        else explain(FILES[model.name]) + "\n",
         f"A query costs {model.complexity}. For {' and '.join(model.tasks)}."
         f"{tell_size(model, results)}\n",
     ]
