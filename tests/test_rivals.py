@@ -10,8 +10,9 @@ from safetensors.torch import load_file
 
 import interstellar as ist
 from interstellar.architecture.literature import ALIGNERS, LITERATURE
-from interstellar.errors import ArchitectureError, SettingsError
+from interstellar.errors import ArchitectureError, SettingsError, TrainingError
 from interstellar.inference.iterated_alignment import IterationSettings, iterate_run
+from interstellar.rivals.r_gcn import RGCN
 from interstellar.runs.experiment import read_experiment
 from interstellar.training.settings import ModelKind
 from tests.cli.run_command import assert_refused, run_command
@@ -216,6 +217,18 @@ def test_vectors_that_there_are_not_or_do_not_fit_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_graph_convolution_compares_is_exported(tmp_path: Path) -> None:
+    model = ist.train(PAIRS, "GCN-Align", out=tmp_path / "run", **SMALL)
+
+    written = model.export(tmp_path / "vectors.parquet")
+
+    assert (written.tables, written.rows) == (("subjects",), 40)
+    rows = pq.read_table(written.path)
+    compared = torch.tensor(rows["vector"].to_pylist())
+    torch.testing.assert_close(compared, model.trained.subjects)
+    assert set(rows["graph"].to_pylist()) == {1, 2}
+
+
 @pytest.mark.parametrize(("name", "tables"), [("RSN-LSTM", 2), ("RotatE", 1)])
 def test_a_rival_takes_in_new_triplets(name: str, tables: int, tmp_path: Path) -> None:
     small: Any = {"dim": 4, "negatives": 3, "epochs": 1, "progress": False}
@@ -310,6 +323,18 @@ def test_every_model_by_people_that_is_in_the_space_is_trained_by_its_name(
     if name == "IPTransE":
         length = read_experiment(model.path / "experiment.toml").settings.walk.length
         assert length == {LINKS: 3, PAIRS: 7}[data]
+
+
+def test_a_graph_that_no_memory_holds_is_said_with_advice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def encode(*_: object) -> None:
+        raise torch.OutOfMemoryError("a fake limit")
+
+    monkeypatch.setattr(RGCN, "encode_entities", encode)
+
+    with pytest.raises(TrainingError, match=r"Lower the dimension .* the layers, or"):
+        ist.train(LINKS, "R-GCN", out=tmp_path / "run", dim=4, progress=False)
 
 
 def test_a_propagation_is_said_to_be_one_where_it_cannot_be_tuned() -> None:

@@ -44,23 +44,37 @@ def test_every_model_has_a_paragraph_but_what_only_the_papers_searches_found() -
         assert (f"### {model.name}\n" in page) is ("Interstellar" not in model.name)
 
 
-def test_seeds_are_means_beside_what_was_printed_and_labels_are_rows_of_their_own() -> None:
+def test_seeds_are_means_beside_what_was_printed_and_labels_are_columns_of_their_own() -> None:
     seeds = [result("WN18RR", "RotatE", hits, seed=n) for n, hits in enumerate((0.4, 0.5, 0.6))]
-    page = writer.write_page(trained(*seeds, result("WN18RR", "RotatE", 0.7, label="tuned")))
+    page = writer.write_page(trained(*seeds, result("WN18RR", "RotatE", 0.7, label="doubled")))
 
-    assert row_of(page, "| [RotatE]").split(" | ")[1:4] == [".47", ".32", ".500 ± .100"]
-    assert row_of(page, "| RotatE, tuned").split(" | ")[1:4] == ["–", "–", ".700"]
-    assert row_of(page, "| RotatE, tuned").endswith("| 1,234 |")
+    assert row_of(page, "| MRR") == "| MRR | printed | by rule | doubled |"
+    assert row_of(page, "| [RotatE]") == "| [RotatE](#rotate) | .47 | .500 ± .100 | .700 |"
+    assert "On WN18RR it has 1,234 parameters." in page
 
 
-def test_decodings_and_rounds_are_lines_below_a_pair() -> None:
+def test_ways_to_align_are_columns() -> None:
     aligned = result("EN-FR", "BootEA", 0.3) | {
         "decoded": {"csls": {"hits@1": 0.35}, "sinkhorn": {"hits@1": 0.4}},
         "iterated": [{"test": {"hits@1": 0.3}}, {"test": {"hits@1": 0.45}}],
         "best_round": 1,
     }
-    page = writer.write_page(trained(aligned)).splitlines()
+    page = writer.write_page(trained(aligned))
 
-    first = next(i for i, line in enumerate(page) if line.startswith("| [BootEA]"))
-    found = [[cell.strip() for cell in line.split("|")][7:9] for line in page[first : first + 4]]
-    assert found == [["30.0", "31.3"], ["35.0", ""], ["40.0", ""], ["45.0", ""]]
+    assert row_of(page, "| Hits@1").endswith("| printed | cosine | CSLS | Sinkhorn | iterated |")
+    assert row_of(page, "| [BootEA]").endswith("| 31.3 | 30.0 | 35.0 | 40.0 | 45.0 |")
+
+
+def test_what_is_printed_and_was_not_measured_is_a_sentence_and_no_row() -> None:
+    page = writer.write_page(trained(result("WN18RR", "RotatE", 0.4)))
+
+    [named] = [line for line in page.splitlines() if "TransE .18" in line]
+    assert "ComplEx .44" in named
+    assert "RotatE" not in named
+    assert "| [ComplEx]" not in page
+
+
+def test_what_differs_from_a_paper_is_what_the_file_of_the_model_says() -> None:
+    page = writer.write_page({})
+
+    assert "An inverse relation has angles of its own." in page.replace("\n", " ")

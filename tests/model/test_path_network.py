@@ -63,6 +63,29 @@ def test_logits_add_the_pass_with_exchanged_tables_and_inverse_relations(
     torch.testing.assert_close(found, expected.detach())
 
 
+@pytest.mark.parametrize("name", ["DistMult", "ComplEx"])
+def test_scores_are_those_of_pykeen_both_ways(name: str) -> None:
+    modules = pytest.importorskip("pykeen.nn.modules")
+    interaction = {"DistMult": modules.DistMultInteraction, "ComplEx": modules.ComplExInteraction}
+    network = build(LITERATURE[name]).double()
+    subjects, relations = torch.arange(N_ENTITIES), torch.full((N_ENTITIES,), 5)
+
+    found = network.logits(subjects, relations)
+
+    def theirs(table: Tensor, relation: Tensor, candidates: Tensor) -> Tensor:
+        parts = [
+            x if name == "DistMult" else torch.complex(*x.chunk(2, dim=-1))
+            for x in (table.unsqueeze(1), relation, candidates.unsqueeze(0))
+        ]
+        scores: Tensor = interaction[name]()(*parts)
+        return scores.detach()
+
+    r, r_back = network.relations[5], network.relations[network.inverse(relations)[0]]
+    expected = theirs(network.subjects, r, network.objects)
+    expected = expected + theirs(network.objects, r_back, network.subjects)
+    torch.testing.assert_close(found, expected)
+
+
 def test_distmult_scores_a_triplet_and_its_inverse_alike() -> None:
     """o and s change places, r and its inverse too, so both questions get one answer."""
     network = build(LITERATURE["DistMult"]).double()

@@ -33,6 +33,29 @@ def test_each_entity_has_a_bias_of_its_own() -> None:
     torch.testing.assert_close(after - before, moved.expand(7, -1))
 
 
+def test_a_logit_is_the_formula_by_hand() -> None:
+    """One filter sees all of one place of the picture of 4 × 3; the batch norms are left out."""
+    score = ConvE(6, dropout=0).double()
+    s, r = torch.tensor([[1.0, 2, 3, 4, 5, 6]]), torch.tensor([[1.0, 0, 0, 0, 1, 0]])
+    places = torch.zeros(6, 32, 2, dtype=torch.double)
+    places[2, 0, 0], places[3, 0, 1] = 1, 1
+    with torch.no_grad():
+        score.initialise(torch.empty(7, 7), torch.empty(6, 6), torch.Generator())
+        score.filters.weight.zero_()
+        score.filters.weight[0, 0] = torch.tensor([[1, 0, 0], [0, 0, 0], [0, -1, 2]])
+        score.W.weight.copy_(places.flatten(1))
+    objects = torch.tensor([[0.0, 0, 10, 100, 0, 0, 0.5]]).double()
+
+    query = score.query(torch.cat([s, s[:, :1]], dim=1).double(), r.double(), None)
+
+    upper = 1 - 0 + 2 * 0  # of the rows 123, 456 and 100
+    lower = 4 - 1 + 2 * 0  # of 456, 100 and 010
+    expected = torch.tensor([[0.0, 0, upper, lower, 0, 0]]).double()
+    torch.testing.assert_close(query, expected, rtol=1e-4, atol=1e-8)
+    logits = score.logits(query, objects)
+    assert logits.item() == pytest.approx(10 * upper + 100 * lower + 0.5, rel=1e-4)
+
+
 def test_scores_are_those_of_pykeen() -> None:
     modules = pytest.importorskip("pykeen.nn.modules")
     score = ConvE(9, dropout=0.3)

@@ -1,5 +1,6 @@
 """Networks of single triplets: they learn, and go on where they were."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 import interstellar as ist
+from interstellar.data.graph import Task
 from interstellar.model.path_network import NetworkSize
-from interstellar.rivals.catalogue import Rival
+from interstellar.rivals.catalogue import Rival, rivals_for
 from interstellar.rivals.triplet_network import TripletNetwork, cubes, drop
 from tests.rivals.test_score import LOSSES, SINGLE, build
 
@@ -73,3 +75,25 @@ def test_dropped_numbers_are_zero_and_the_others_larger() -> None:
 
 def test_n3_adds_up_cubes() -> None:
     assert cubes(torch.tensor([[1.0, -2.0, 0.5]])).item() == 1 + 8 + 0.125
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize(
+    ("data", "rival"),
+    [
+        *(("synthetic:entities=60", rival) for rival in rivals_for(Task.LINK_PREDICTION)),
+        *(("synthetic-alignment:entities=60", r) for r in (Rival.BOOTEA, Rival.TRANSD)),
+    ],
+)
+def test_captured_steps_on_a_card_learn_too(data: str, rival: Rival) -> None:
+    first, *_, last = losses_of(data, rival, "cuda")
+
+    assert last < first
+
+
+def losses_of(data: str, rival: Rival, device: str) -> list[float]:
+    """Return the loss of each epoch of a training."""
+    model = ist.train(data, rival, dim=16, epochs=12, device=device, progress=False)
+    lines = (model.path / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    return [event["loss"] for event in map(json.loads, lines) if "loss" in event]

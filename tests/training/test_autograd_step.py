@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from interstellar.training.autograd_step import AutogradStep, norm_of
+from interstellar.errors import TrainingError
+from interstellar.training.autograd_step import AutogradStep, norm_of, ready_on_card
 from interstellar.training.defaults import LINK_PREDICTION
 from interstellar.training.optimizers import FlatParameters
 from interstellar.training.settings import Optimizer
@@ -24,10 +25,13 @@ class Toward(nn.Module):
         super().__init__()
         self.point = nn.Parameter(torch.zeros(1, 2))
         self.n_parts = 1
+        self.most_rows = 9
         self.seen: list[Tensor] = []
         self.drawn: list[float] = []
 
     def add_gradients(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        if len(batch) > self.most_rows * self.n_parts:
+            raise torch.OutOfMemoryError("a fake limit")
         self.seen.append(batch)
         self.drawn.append(torch.rand((), generator=generator).item())
         loss = (self.point - batch).square().sum(dim=1).mean()
@@ -103,3 +107,22 @@ def test_a_norm_is_the_same_with_any_number_of_threads(n: int) -> None:
 
     assert found[0] == found[1] == found[2]
     torch.testing.assert_close(found[0].double(), x.double().norm())
+
+
+@pytest.mark.parametrize(("most_rows", "n_parts"), [(2, 1), (1, 2)])
+def test_a_batch_is_cut_until_its_parts_fit_into_the_memory(most_rows: int, n_parts: int) -> None:
+    step, loss = build(torch.tensor([[1, 1], [2, 2]]))
+    loss.most_rows = most_rows
+
+    ready_on_card(step, can_capture=False, advice="Lower something.")
+
+    assert loss.n_parts == n_parts
+    assert loss.point.tolist() == [[0, 0]], "what was tried is undone"
+
+
+def test_a_row_that_no_memory_holds_is_said_with_advice() -> None:
+    step, loss = build(torch.tensor([[1, 1], [2, 2]]))
+    loss.most_rows = 0
+
+    with pytest.raises(TrainingError, match=r"Lower something\. Or train on another device"):
+        ready_on_card(step, can_capture=False, advice="Lower something.")

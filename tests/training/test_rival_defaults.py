@@ -46,3 +46,11 @@ def test_a_dimension_is_cut_where_there_are_very_many_entities() -> None:
     settings = rival_settings(Rival.AUTOSF_WN18RR, Task.LINK_PREDICTION, many)
 
     assert settings.dim == 16
+
+
+@pytest.mark.parametrize("rival", [Rival.TRANSE_DISTANCE, Rival.TRANSD, Rival.BOOTEA])
+def test_pairs_of_large_graphs_have_shorter_steps_of_as_many_numbers(rival: Rival) -> None:
+    small, large = (rival_settings(rival, Task.ENTITY_ALIGNMENT, size) for size in (SMALL, LARGE))
+
+    assert small.dim == large.dim
+    assert small.learning_rate == PAIRS[rival]["learning_rate"] > 5 * large.learning_rate

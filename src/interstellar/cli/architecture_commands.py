@@ -110,7 +110,8 @@ def show_network(architecture: str, svg: Path | None, *, as_json: bool) -> None:
     fields = {"code": code_text(point), "canonical": code_text(canonical)}
     fields |= {"name": name or "none", "formula": formula}
     if model is not None:
-        fields |= {"idea": model.idea, "paper": model.paper, "tasks": ", ".join(model.tasks)}
+        fields |= {"place": model.place, "idea": model.idea, "complexity": model.complexity}
+        fields |= {"paper": model.paper, "tasks": ", ".join(model.tasks)}
         fields |= {"remark": model.remark} if model.remark else {}
     print_fields(fields)
 

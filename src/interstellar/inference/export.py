@@ -8,9 +8,10 @@
 
 Link prediction has two vectors of each entity, one as a subject and one as an object; alignment
 reads the subjects. Most models outside the search space have one, which stands among the subjects;
-what is complex stands as it is stored. A relation has two as well, its own and that of its inverse,
-which bears the same name. Two graphs may use one name, so a row says whose it is. Where vectors of
-relations are shorter (angles of RotatE), the last columns of a text are empty.
+what is complex stands as it is stored, and what a graph convolution makes as it is compared. A
+relation has two as well, its own and that of its inverse, which bears the same name; it has none
+where graph convolutions align. Two graphs may use one name, so a row says whose it is. Where
+vectors of relations are shorter (angles of RotatE), the last columns of a text are empty.
 
 Numbers are the shortest that read back to the same float32. In tables names stand as they are
 (`data/tables.py`). A word-vector file percent-encodes white space, control characters and the
@@ -38,6 +39,7 @@ from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.data.tables import TableFormat, open_table, refuse_unwritable
 from interstellar.errors import SettingsError
 from interstellar.records.safe_files import refuse_output, replacing_file
+from interstellar.rivals.pair_network import PairNetwork
 from interstellar.rivals.rsn_lstm import SkippingNetwork
 from interstellar.rivals.triplet_network import TripletNetwork
 from interstellar.runs.trained_run import TrainedRun
@@ -163,6 +165,8 @@ def find_tables(trained: TrainedRun) -> dict[Table, Tensor]:
     if isinstance(network, TripletNetwork):
         entities, relations = network.tables()
         return {Table.SUBJECTS: entities.detach(), Table.RELATIONS: relations.detach()}
+    if isinstance(network, PairNetwork):  # it compares entities, and knows nothing of relations
+        return {Table.SUBJECTS: network.subjects}
     if isinstance(network, SkippingNetwork):
         subjects, objects = network.subjects, network.next_entities.detach()
     else:

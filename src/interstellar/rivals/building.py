@@ -59,7 +59,7 @@ def build_score(rival: Rival, surroundings: Surroundings) -> Score:
         case Rival.TRANSE_DISTANCE:
             return TransEDistance(dim, losses.margin)
         case Rival.TRANSD:
-            return TransD(dim)
+            return TransD(dim, losses.margin)
         case Rival.ROTATE:
             return RotatE(dim, losses.margin)
         case Rival.BOOTEA:

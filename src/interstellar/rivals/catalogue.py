@@ -89,7 +89,7 @@ _RIVALS: Mapping[Rival, _Facts] = {
     ),
     Rival.TRANSD: _Facts(
         BOTH,
-        "φ = −‖s⊥ + r − o⊥‖², x⊥ = x + (x_p · x) r_p",
+        "φ = γ − ‖s⊥ + r − o⊥‖², x⊥ = x + (x_p · x) r_p",
         "n d",
         "Ji et al. 2015",
         "Objects are projected by the relation, and compared by distance.",

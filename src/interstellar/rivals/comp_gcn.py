@@ -5,8 +5,8 @@
     r_{l+1} = W_rel r_l
 
 dir is out for triplets and in for their inverses. norm is batch normalisation over all entities,
-in answering too, since all of them are always there. Training drops numbers of z. The decoder is
-DistMult.
+in answering too, since all of them are always there. Training drops numbers of z, and of x_{l+1}
+as many, where the authors drop three times as many of the latter. The decoder is DistMult.
 """
 
 from typing import final
@@ -71,6 +71,8 @@ class CompGCN(nn.Module):
             x = functional.batch_norm(
                 x, None, None, self.scale[layer], self.shift[layer], training=True
             ).tanh()
+            if generator is not None:
+                x = drop(x, self.dropout, generator)
             r = r @ w_rel
         return x, r
 

@@ -25,7 +25,7 @@ class RESCAL(nn.Module):
 
     def initialise(self, entities: Tensor, relations: Tensor, generator: torch.Generator) -> None:
         for table in (entities, relations):
-            table.normal_(std=self.entity_length**-0.5, generator=generator)
+            nn.init.xavier_normal_(table, generator=generator)
 
     def query(self, s: Tensor, r: Tensor, _: torch.Generator | None) -> Tensor:
         R = r.view(-1, self.entity_length, self.entity_length)

@@ -114,6 +114,8 @@ def train_run(
     if run is not None and run.is_finished and read_beginning(run, experiment) == experiment:
         refuse_other_data(run, {"graph_sha256": graph_sha256(graph)})
         return read_training_result(run, experiment)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
     with gathered(processes, experiment, device) as exchange:
         with advising_on_memory(experiment.settings):
             # Before a folder is made: it may refuse.
@@ -191,11 +193,16 @@ def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
+        others = "of graph convolutions also the layers"
+        if settings.rival is None:
+            others = (
+                "draw some wrong answers (`negatives`) in place of all entities, let several GPUs "
+                "share the table (`processes`)"
+            )
         raise TrainingError(
             f"the memory does not hold this training (dimension {settings.dim:,}, batches of "
-            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, draw some "
-            "wrong answers (`negatives`) in place of all entities, let several GPUs share the "
-            "table (`processes`), or train on a machine with more memory."
+            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, {others}, or "
+            "train on a machine with more memory."
         ) from error
 
 
@@ -326,6 +333,7 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         "setup_seconds": round(training.setup_seconds, 3),
         "path_seconds": round(prepared.path_seconds, 3),
         "evaluation_seconds": round(evaluation_seconds, 3),
+        "peak_bytes": torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None,
         "paths_sha256": prepared.paths.sha256,
         "weights_sha256": weights_sha256,
         "seed": prepared.experiment.seed,

@@ -125,6 +125,7 @@ def ready_on_card(
                 raise
         torch.cuda.empty_cache()
         step.parameters.gradients.zero_()
+        step.n_done.zero_()
         step.loss.n_parts *= 2
         if step.loss.n_parts > step.batch_size:
             raise TrainingError(f"{advice} Or train on another device.")

@@ -33,8 +33,8 @@ SINGLE = (
     Rival.AUTOSF_WN18RR,
     Rival.AUTOSF_FB15K_237,
 )
-"""Models of single triplets. In link prediction their rows are for graphs of any size: `dim` is
-that of 16,000 entities or more, `learning_rate` that of 10,000 triplets or fewer."""
+"""Models of single triplets. Their rows are for graphs of any size: `learning_rate` is that of
+10,000 triplets or fewer, and in link prediction `dim` that of 16,000 entities or more."""
 LINKS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.TRANSE_DISTANCE: {
         "dim": 512,
@@ -49,11 +49,12 @@ LINKS: Mapping[Rival, Mapping[str, Any]] = {
         "dim": 256,
         "optimizer": Optimizer.ADAM,
         "learning_rate": 0.005,
+        "n_negatives": 256,
         "dropout": 0.0,
         "n3": 0.0,
-        "rival": RivalSettings(),
+        "rival": RivalSettings(loss=RivalLoss.SELF_ADVERSARIAL, margin=3.0),
     },
-    Rival.RESCAL: {"dim": 256, "rival": RivalSettings()},
+    Rival.RESCAL: {"dim": 256, "dropout": 0.5, "rival": RivalSettings()},
     Rival.TUCKER: {
         "dim": 256,
         "optimizer": Optimizer.ADAM,
@@ -107,7 +108,7 @@ LINKS: Mapping[Rival, Mapping[str, Any]] = {
         "optimizer": Optimizer.ADAM,
         "learning_rate": 0.003,
         "batch_size": 1024,
-        "dropout": 0.3,
+        "dropout": 0.5,
         "n3": 0.0,
         "rival": RivalSettings(layers=1),
     },
@@ -127,15 +128,14 @@ PAIR_SETTINGS: Mapping[str, Any] = {
 }
 LEARNT_MATRICES: Mapping[str, Any] = {
     "dim": 128,
-    "learning_rate": 0.003,
-    "max_epochs": 60,
+    "learning_rate": 0.01,
     "n_negatives": 100,
     "rival": RivalSettings(loss=RivalLoss.SOFTMAX, layers=2),
 }
 PAIRS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.TRANSE_DISTANCE: {
         "dim": 128,
-        "learning_rate": 0.003,
+        "learning_rate": 0.02,
         "weight_decay": 0.0,
         "n_negatives": 64,
         "dropout": 0.0,
@@ -144,7 +144,7 @@ PAIRS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.BOOTEA: {
         "dim": 128,
         "batch_size": 1024,
-        "learning_rate": 0.005,
+        "learning_rate": 0.015,
         "weight_decay": 0.0,
         "n_negatives": 256,
         "dropout": 0.0,
@@ -163,13 +163,13 @@ PAIRS: Mapping[Rival, Mapping[str, Any]] = {
     },
     Rival.TRANSD: {
         "dim": 128,
-        "learning_rate": 0.005,
+        "learning_rate": 0.015,
         "weight_decay": 0.0,
-        "n_negatives": 256,
+        "n_negatives": 64,
         "dropout": 0.0,
-        "rival": RivalSettings(),
+        "rival": RivalSettings(loss=RivalLoss.SELF_ADVERSARIAL, margin=3.0),
     },
-    Rival.R_GCN: {**PAIR_SETTINGS, **LEARNT_MATRICES, "dropout": 0.2},
+    Rival.R_GCN: {**PAIR_SETTINGS, **LEARNT_MATRICES, "dropout": 0.2, "learning_rate": 0.005},
     Rival.GCN_ALIGN: PAIR_SETTINGS,
     Rival.VR_GCN: {**PAIR_SETTINGS, **LEARNT_MATRICES},
 }
@@ -181,7 +181,8 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
     if task is Task.ENTITY_ALIGNMENT:
         single = replace(ALIGNMENT.walk, length=1, paths_per_triplet=1)
         base = replace(ALIGNMENT, walk=single, max_norm=None, gradient_norm=None, batch_size=2048)
-        return replace(base, **PAIRS[rival])
+        settings = replace(base, **PAIRS[rival])
+        return shorten_steps(settings, size) if rival in (*SINGLE, Rival.BOOTEA) else settings
     metric = Metric.AUC_PR if size.has_answers else Metric.MRR
     n3 = default_settings(task, replace(size, has_answers=False)).n3
     settings = replace(replace(LINK_PREDICTION, metric=metric, n3=n3), **LINKS[rival])
@@ -198,9 +199,11 @@ def fit(settings: TrainingSettings, size: GraphSize) -> TrainingSettings:
     there are more triplets, an epoch has more steps of Adam, and they are shorter.
     """
     share = min(1.0, max(250, size.n_entities) ** 0.5 / 16_000**0.5)
-    rate = settings.learning_rate
-    if settings.optimizer is Optimizer.ADAM:
-        rate *= min(1.0, FEW_TRIPLETS / max(1, size.n_triplets)) ** 0.6
-    return replace(
-        settings, dim=16 * round(share * settings.dim / 16), learning_rate=float(f"{rate:.2g}")
-    )
+    settings = replace(settings, dim=16 * round(share * settings.dim / 16))
+    return shorten_steps(settings, size) if settings.optimizer is Optimizer.ADAM else settings
+
+
+def shorten_steps(settings: TrainingSettings, size: GraphSize) -> TrainingSettings:
+    """Return settings of few triplets as they are for a graph, or two, with so many."""
+    rate = settings.learning_rate * min(1.0, FEW_TRIPLETS / max(1, size.n_triplets)) ** 0.6
+    return replace(settings, learning_rate=float(f"{rate:.2g}"))
