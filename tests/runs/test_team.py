@@ -120,7 +120,7 @@ def test_relations_are_predicted_by_several_processes_too(tmp_path: Path) -> Non
 
 
 def test_two_processes_share_the_queries_of_a_propagation(tmp_path: Path) -> None:
-    settings = replace(PROPAGATION, batch_size=7, learning_rate=1e-3)
+    settings = replace(PROPAGATION, batch_size=7, learning_rate=1e-3, dropout=0.2)
     asked = Experiment(data="synthetic:entities=20", architecture=NBF, seed=1, settings=settings)
     whole = train(asked, tmp_path / "one")
 

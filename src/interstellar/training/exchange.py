@@ -20,7 +20,7 @@ from torch import Tensor
 
 MESSAGE_BYTES = 1024
 """All messages are as long, so that none needs another to say its length."""
-DTYPES = {str(dtype): dtype for dtype in (torch.float32, torch.int32, torch.int64)}
+DTYPES = {str(t): t for t in (torch.float32, torch.int32, torch.int64, torch.uint8)}
 
 Guard: TypeAlias = Callable[[], AbstractContextManager[None]]
 """In which the leader carries out a command."""
