@@ -72,6 +72,10 @@ tables: $(DEV) ## Write the tables of the manual and the README anew from result
 rivals: $(DEV) ## Write the page of rivals anew from results
 	$(BIN)/python docs/rivals_page.py
 
+.PHONY: gallery
+gallery: $(DEV) ## Draw every network with a name anew
+	$(BIN)/python docs/gallery_page.py
+
 .PHONY: bench
 bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
 	$(BIN)/python benchmarks/read.py
