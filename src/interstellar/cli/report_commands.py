@@ -22,7 +22,10 @@ def write_report(
     runs: Runs,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page: .html or .md.")],
     format: Annotated[
-        str | None, typer.Option(help="html or md, where the file's ending does not say.")
+        str | None,
+        typer.Option(
+            help="html or md, where the file's ending does not say; tensorboard: a folder."
+        ),
     ] = None,
     ranks: Annotated[
         bool,
@@ -42,7 +45,8 @@ def write_report(
 
     Examples: `interstellar report found --out found.html`,
     `interstellar report runs/* --out runs.html --ranks`,
-    `interstellar report found --out found.md` (tables for a ticket or a paper).
+    `interstellar report found --out found.md` (tables for a ticket or a paper),
+    `interstellar report found --format tensorboard --out logs` (event files for TensorBoard).
     """
     from interstellar.reporting.writing import report
 
@@ -50,7 +54,8 @@ def write_report(
     if as_json:
         print_json({"path": str(path), "runs": len(runs)})
     else:
-        say(f"The report is in {path}.")
+        shown = f": `tensorboard --logdir {path}` shows it" if path.is_dir() else ""
+        say(f"The report is in {path}{shown}.")
 
 
 def compare_runs(runs: Runs, as_json: AsJson = False) -> None:
