@@ -32,7 +32,8 @@ demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, n
 
 .PHONY: test
 test: check docs $(VENV)/.browser ## Run every check and every test
-	$(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
+	@mkdir -p build/screenshots
+	INTERSTELLAR_SCREENSHOTS=build/screenshots $(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
 
 .PHONY: faults
 faults: $(DEV) ## Disturb searches at 200 random moments (about 8 minutes)

@@ -61,7 +61,8 @@ def test_a_training_has_its_losses_and_metrics_by_epoch_and_when_they_were(tmp_p
     ]
     walls = [event.wall_time for event in read(folder).Scalars("loss")]
     assert walls == pytest.approx(times, rel=0, abs=0.01)
-    assert choices(folder)["dim"] == 8
+    shown = choices(folder)
+    assert (shown["architecture"], shown["dim"]) == ("O_r = s ⊗ r; v = O_r", 8)
 
 
 def test_a_search_has_its_best_and_each_trial_its_choices(tmp_path: Path) -> None:

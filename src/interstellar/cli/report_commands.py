@@ -14,9 +14,6 @@ Runs = Annotated[
     typer.Argument(metavar="RUN...", help="Folders of trainings, searches, tunings."),
 ]
 
-MOST_BESIDE = 6
-"""Columns that fit a terminal; of more runs each is a row."""
-
 
 def write_report(
     runs: Runs,
@@ -73,6 +70,5 @@ def compare_runs(runs: Runs, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found.as_dict())
         return
-    table = found.table()
-    rows = [list(table.columns), *(list(map(format_cell, row)) for row in table.rows)]
-    print_rows(list(zip(*rows, strict=True)) if len(rows) <= MOST_BESIDE else rows)
+    table = found.narrow_table()
+    print_rows([table.columns, *(list(map(format_cell, row)) for row in table.rows)])

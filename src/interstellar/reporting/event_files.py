@@ -19,6 +19,7 @@ from interstellar.reporting.recorded_search import RecordedSearch
 from interstellar.reporting.recorded_training import RecordedTraining
 from interstellar.runs.experiment import settings_tables
 from interstellar.searching.trial import Trial
+from interstellar.searching.tried_network import formula_of
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -79,7 +80,9 @@ def _write_training(training: RecordedTraining, folder: Path) -> None:
                 file.add_scalar(f"test/{metric}", value, best)
         settings = settings_tables(training.run.experiment.settings)["training"]
         valid = training.metrics.get("valid", {}).get(training.metric)
-        _write_choices(file, training.run.experiment.architecture, settings, valid)
+        network = training.run.trained_network
+        assert network is not None, "it is no search"
+        _write_choices(file, formula_of(network), settings, valid)
 
 
 def _write_search(search: RecordedSearch, folder: Path) -> None:

@@ -119,7 +119,7 @@ def write_table(table: Table) -> str:
     caption = f"<caption>{escape_text(table.title)}</caption>" if table.title else ""
     named = escape(printable(table.title or "Table"))
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{named}">'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{named}">'
         f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n"
     )
 

@@ -105,7 +105,7 @@ def build_document(runs: Sequence[Recorded], *, ranks_on: str | None = None) -> 
 
 def comparison_section(runs: Sequence[Recorded]) -> Section:
     """Return runs in one table, and their curves over each other."""
-    blocks: list[Block] = [compare_runs(runs).table()]
+    blocks: list[Block] = [compare_runs(runs).narrow_table()]
     for searches in _comparable(run for run in runs if isinstance(run, RecordedSearch)):
         known = [search for search in searches if search.known]
         if len(known) > 1:
