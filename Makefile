@@ -33,7 +33,7 @@ demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, n
 .PHONY: test
 test: check docs $(VENV)/.browser ## Run every check and every test
 	@mkdir -p build/screenshots
-	INTERSTELLAR_SCREENSHOTS=build/screenshots $(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
+	INTERSTELLAR_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
 
 .PHONY: faults
 faults: $(DEV) ## Disturb searches at 200 random moments (about 8 minutes)
@@ -85,7 +85,7 @@ bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 m
 
 .PHONY: clean
 clean: ## Remove what was built, the environment too
-	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) docs/_build build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # Without a GPU on Linux the plain torch wheel would bring gigabytes of CUDA packages. pip takes
 # the CPU build where its sources have it; else uv, which knows where torch keeps its CPU builds.
