@@ -241,8 +241,8 @@ class Clock:
     def read(self) -> float:
         return self._now
 
-    def on_progress(self, number: int, n_done: float, n_parts: int) -> None:
-        del number, n_parts
+    def on_progress(self, number: int, n_done: float, n_parts: int, score: float | None) -> None:
+        del number, n_parts, score
         if n_done >= self._n_epochs:
             self._now = 3600.0
 
