@@ -77,6 +77,10 @@ rivals: $(DEV) ## Write the page of rivals anew from results
 gallery: $(DEV) ## Draw every network with a name anew
 	$(BIN)/python docs/gallery_page.py
 
+.PHONY: pages
+pages: $(DEV) $(VENV)/.browser ## Write the reports of the manual anew, and the pictures of pages
+	$(BIN)/python docs/example_pages.py
+
 .PHONY: bench
 bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
 	$(BIN)/python benchmarks/read.py
