@@ -78,13 +78,12 @@ def compare_decodings(
 
 
 def align_shown(
+    audience: Audience,
     graph: GraphPair,
     first: Tensor,
     second: Tensor,
     settings: AlignmentSettings,
-    *,
     seed: int,
-    audience: Audience,
 ) -> WholeAlignment:
     """Return the whole alignment, with a bar while it is computed."""
     with work_shown(audience):

@@ -252,8 +252,7 @@ class Model:
             rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
             iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
         run = self.trained if iterated is None else iterated.trained
-        tables = task.tables(run.subjects)
-        whole = align_shown(task.graph, *tables, settings, seed=seed, audience=audience)
+        whole = align_shown(audience, task.graph, *task.tables(run.subjects), settings, seed)
         return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
     def update(
