@@ -244,8 +244,7 @@ class Model:
                 "Give `iterate` too, or leave `epochs` out."
             )
         refuse_round(self.path)
-        audience = find_audience(is_wanted=progress)
-        task = alignment_of(self.trained, self.path)
+        audience, task = find_audience(is_wanted=progress), alignment_of(self.trained, self.path)
         tell_beforehand(task.graph, settings, audience)
         iterated = None
         if iterate is not None:
