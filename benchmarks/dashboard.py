@@ -320,9 +320,11 @@ def measure_watched(folder: Path, n_pairs: int) -> dict[str, Any]:
     """Return how much longer a search takes with a dashboard on it."""
     folder.mkdir()
     ratios: dict[str, list[float]] = {"seconds": [], "cpu_seconds": []}
+    shares = []
     for i in range(n_pairs):
         ways = (False, True) if i % 2 == 0 else (True, False)
         spent = {is_watched: search_once(folder, is_watched=is_watched) for is_watched in ways}
+        shares.append(spent[True]["server_cpu_seconds"] / spent[True]["cpu_seconds"])
         for name, found in ratios.items():
             found.append(spent[True][name] / spent[False][name])
     return {
@@ -334,6 +336,7 @@ def measure_watched(folder: Path, n_pairs: int) -> dict[str, Any]:
         "median_ratio_of_seconds": round(statistics.median(ratios["seconds"]), 4),
         "ratios_of_cpu_seconds": [round(ratio, 4) for ratio in ratios["cpu_seconds"]],
         "median_ratio_of_cpu_seconds": round(statistics.median(ratios["cpu_seconds"]), 4),
+        "server_cpu_share": round(statistics.median(shares), 4),
     }
 
 
@@ -341,18 +344,30 @@ def search_once(folder: Path, *, is_watched: bool) -> dict[str, float]:
     """Return the seconds that a search says it took, and its CPU seconds with its start."""
     out = folder / "search"
     shutil.rmtree(out, ignore_errors=True)
+    server, server_seconds = None, 0.0
     with ExitStack() as stack:
         if is_watched:
-            _, address = stack.enter_context(serving("dashboard", folder))
+            server, address = stack.enter_context(serving("dashboard", folder))
             stack.enter_context(Page.open(f"{address}events?run=search"))
             stack.enter_context(Page.open(f"{address}events"))
+            server_seconds = cpu_seconds(server)
         command = [sys.executable, "-m", "interstellar", "search", *SEARCH, "--out", str(out)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
             _, status, usage = os.wait4(it.pid, 0)
             it.returncode = os.waitstatus_to_exitcode(status)
         assert it.returncode == 0
+        server_seconds = 0.0 if server is None else cpu_seconds(server) - server_seconds
     seconds = json.loads((out / "result.json").read_text(encoding="utf-8"))["seconds"]
-    return {"seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+    spent = {"seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+    return spent | {"server_cpu_seconds": server_seconds}
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Return the CPU time that a process has had."""
+    fields = (
+        Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    )
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
