@@ -30,8 +30,8 @@ EVENT_FILE = "events.out.tfevents."
 def write_event_files(runs: Iterable[Recorded], folder: Path, *, overwrite: bool = False) -> None:
     """Write a folder of event files; one of nothing else is replaced if that is asked for."""
     require_tensorboard()
-    if folder.is_dir() and overwrite:
-        _refuse_other_files(folder)
+    if folder.is_dir():
+        _refuse_kept(folder, overwrite=overwrite)
         shutil.rmtree(folder)
     with new_folder(folder) as draft:
         for run in runs:
@@ -52,7 +52,13 @@ def require_tensorboard() -> None:
         ) from None
 
 
-def _refuse_other_files(folder: Path) -> None:
+def _refuse_kept(folder: Path, *, overwrite: bool) -> None:
+    """Raise where a folder is not to be replaced, or has other files too."""
+    if not overwrite:
+        raise SettingsError(
+            f"{folder} exists, and nothing is replaced unasked. Choose a new name, or set "
+            "`overwrite` to replace it."
+        )
     for path in folder.rglob("*"):
         if path.is_symlink() or not (path.is_dir() or path.name.startswith(EVENT_FILE)):
             raise SettingsError(
