@@ -32,7 +32,8 @@ demo: $(VENV)/.runtime ## Search a small graph and ask the winner: one minute, n
 
 .PHONY: test
 test: check docs $(VENV)/.browser ## Run every check and every test
-	$(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
+	@mkdir -p build/screenshots
+	INTERSTELLAR_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
 
 .PHONY: faults
 faults: $(DEV) ## Disturb searches at 200 random moments (about 8 minutes)
@@ -72,6 +73,14 @@ tables: $(DEV) ## Write the tables of the manual and the README anew from result
 rivals: $(DEV) ## Write the page of rivals anew from results
 	$(BIN)/python docs/rivals_page.py
 
+.PHONY: gallery
+gallery: $(DEV) ## Draw every network with a name anew
+	$(BIN)/python docs/gallery_page.py
+
+.PHONY: pages
+pages: $(DEV) $(VENV)/.browser ## Write the reports of the manual anew, and the pictures of pages
+	$(BIN)/python docs/example_pages.py
+
 .PHONY: bench
 bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 minutes)
 	$(BIN)/python benchmarks/read.py
@@ -80,7 +89,7 @@ bench: $(DEV) ## Measure speed and memory (needs $$INTERSTELLAR_DATA; about 10 m
 
 .PHONY: clean
 clean: ## Remove what was built, the environment too
-	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) docs/_build build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # Without a GPU on Linux the plain torch wheel would bring gigabytes of CUDA packages. pip takes
 # the CPU build where its sources have it; else uv, which knows where torch keeps its CPU builds.

@@ -1,13 +1,16 @@
 """The dashboard on many runs: first paint, how soon a line is on the page, memory; and questions.
 
     python benchmarks/dashboard.py [--runs 200] [--trials 10000] [--pages 50] [--long-bytes 0]
+        [--pairs 6]
 
 A folder is made with so many runs, one of them a search of so many trials. The server is started as
 a command. Measured are the seconds until its first page has every run (and, where Playwright finds
 a Chromium, until a browser has painted it), the seconds from a line of a journal until all open
 pages have been told of it, and the most memory the server had. `--long-bytes` adds a journal of
-that length. At last a small model is served and asked by one and by a hundred at once. Prints one
-JSON object.
+that length. Then a small model is served and asked by one and by a hundred at once. At last the
+same search is run in pairs, once alone and once with a dashboard and two open pages on it, in
+changing order: the ratio of the two times, and of the CPU times of the search, which do not count
+what others do on the machine meanwhile. Prints one JSON object.
 """
 
 import argparse
@@ -40,6 +43,7 @@ from interstellar.runs.experiment import ANY, Experiment, experiment_text
 from interstellar.runs.search_plan import SearchPlan, StrategyName
 from interstellar.training.presets import LINK_PREDICTION
 
+SEARCH = ("geography-S3", "--trials", "12", "--epochs", "20", "--dim", "64", "--device", "cpu")
 N_LINES = 20
 """Whose way to the pages is timed, for a small and for the long journal."""
 SECONDS = 120
@@ -54,6 +58,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10_000)
     parser.add_argument("--pages", type=int, default=50)
     parser.add_argument("--long-bytes", type=int, default=0)
+    parser.add_argument("--pairs", type=int, default=6)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "runs"
@@ -65,6 +70,8 @@ def main() -> None:
             make_folder(folder, 2, 10)
             found["long"] = measure_long(folder, given.long_bytes)
         found["serve"] = measure_questions(Path(name) / "model")
+        if given.pairs:
+            found["watched"] = measure_watched(Path(name) / "watched", given.pairs)
     print(json.dumps(found, indent=2))
 
 
@@ -307,6 +314,60 @@ def measure_questions(folder: Path) -> dict[str, Any]:
             "peak_mib": round(peak_mib(process), 1),
             "threads": os.environ.get("OMP_NUM_THREADS"),
         }
+
+
+def measure_watched(folder: Path, n_pairs: int) -> dict[str, Any]:
+    """Return how much longer a search takes with a dashboard on it."""
+    folder.mkdir()
+    ratios: dict[str, list[float]] = {"seconds": [], "cpu_seconds": []}
+    shares = []
+    for i in range(n_pairs):
+        ways = (False, True) if i % 2 == 0 else (True, False)
+        spent = {is_watched: search_once(folder, is_watched=is_watched) for is_watched in ways}
+        shares.append(spent[True]["server_cpu_seconds"] / spent[True]["cpu_seconds"])
+        for name, found in ratios.items():
+            found.append(spent[True][name] / spent[False][name])
+    return {
+        "search": " ".join(SEARCH),
+        "pairs": n_pairs,
+        "load": round(os.getloadavg()[0], 1),
+        "cpus": os.cpu_count(),
+        "ratios_of_seconds": [round(ratio, 4) for ratio in ratios["seconds"]],
+        "median_ratio_of_seconds": round(statistics.median(ratios["seconds"]), 4),
+        "ratios_of_cpu_seconds": [round(ratio, 4) for ratio in ratios["cpu_seconds"]],
+        "median_ratio_of_cpu_seconds": round(statistics.median(ratios["cpu_seconds"]), 4),
+        "server_cpu_share": round(statistics.median(shares), 4),
+    }
+
+
+def search_once(folder: Path, *, is_watched: bool) -> dict[str, float]:
+    """Return the seconds that a search says it took, and its CPU seconds with its start."""
+    out = folder / "search"
+    shutil.rmtree(out, ignore_errors=True)
+    server, server_seconds = None, 0.0
+    with ExitStack() as stack:
+        if is_watched:
+            server, address = stack.enter_context(serving("dashboard", folder))
+            stack.enter_context(Page.open(f"{address}events?run=search"))
+            stack.enter_context(Page.open(f"{address}events"))
+            server_seconds = cpu_seconds(server)
+        command = [sys.executable, "-m", "interstellar", "search", *SEARCH, "--out", str(out)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
+            _, status, usage = os.wait4(it.pid, 0)
+            it.returncode = os.waitstatus_to_exitcode(status)
+        assert it.returncode == 0
+        server_seconds = 0.0 if server is None else cpu_seconds(server) - server_seconds
+    seconds = json.loads((out / "result.json").read_text(encoding="utf-8"))["seconds"]
+    spent = {"seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+    return spent | {"server_cpu_seconds": server_seconds}
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Return the CPU time that a process has had."""
+    fields = (
+        Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    )
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def main() -> None:
         "Search for one minute: known models first, then variants of the best.",
         "search demo/world.tsv --split 80/10/10 --time 60s --then-train --out demo/found",
     )
-    show("The winner, in formulas:", "show demo/found --svg demo/winner.svg")
+    show("The winner, in formulas:", "show demo/found --draw demo/winner.svg")
     explain(n_names)
     for question, (subject, relation, _) in QUESTIONS:
         show(question, f"predict demo/found/final --subject {subject} --relation {relation} -k 3")

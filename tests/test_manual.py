@@ -10,8 +10,6 @@ import pytest
 import typer
 
 import interstellar
-from interstellar.architecture.drawing import draw_svg
-from interstellar.architecture.notation import read_architecture
 from interstellar.cli.app import app
 from tests.cli.run_command import run_command
 from tests.dashboard.started_servers import fetch, started
@@ -20,11 +18,6 @@ from tests.tiny_graphs import EUROPE, write_rows
 
 README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
 HOWTOS = sorted(page.name for page in (DOCS / "howto").glob("*.md"))
-DRAWN = {
-    "dbp_wd_found": "O_s = tanh(W1 s + W2 h); O_r = tanh(O_s ⊗ W4 r); v = W5 h gated O_r",
-    "rsn": "RSN",
-    "transe": "TransE",
-}
 
 
 @pytest.mark.slow
@@ -39,19 +32,6 @@ def test_every_command_option_and_public_name_is_in_the_reference(tmp_path: Path
     assert [
         name for name in interstellar.__all__ if f'id="interstellar.{name}"' not in python
     ] == []
-
-
-@pytest.mark.parametrize("stem", DRAWN)
-def test_the_drawings_are_those_of_the_program(stem: str) -> None:
-    drawn = (DOCS / "drawings" / f"{stem}.svg").read_text(encoding="utf-8")
-
-    assert drawn == draw_svg(read_architecture(DRAWN[stem]))
-
-
-def test_the_drawings_are_all_shown() -> None:
-    shown = re.findall(r"\(drawings/(\w+)\.svg\)", (DOCS / "method.md").read_text("utf-8"))
-
-    assert sorted(shown) == sorted(DRAWN) == sorted(p.stem for p in (DOCS / "drawings").iterdir())
 
 
 @pytest.mark.slow

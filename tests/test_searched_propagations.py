@@ -7,7 +7,12 @@ import pytest
 
 import interstellar as ist
 from interstellar.architecture.literature import PROPAGATIONS
-from interstellar.architecture.propagation import CLAUSES, Propagation
+from interstellar.architecture.propagation import (
+    CLAUSES,
+    Propagation,
+    from_text,
+    propagation_formulas,
+)
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.run import Result
@@ -81,7 +86,7 @@ def test_the_winner_is_shown_with_its_choices(
         shown = run_command(capfd, "show", run, "--json").json
 
         assert shown["formula"] == found.best.formula
-        assert shown["formulas"] == found.best.formula.split("; ")
+        assert shown["formulas"] == list(propagation_formulas(from_text(found.best.formula)))
         assert shown["name"] == found.best.describe()["name"]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from interstellar.architecture.canonical_form import canonical_form
     from interstellar.architecture.drawing import draw_svg
     from interstellar.architecture.notation import read_architecture
+    from interstellar.architecture.picture_file import draw
     from interstellar.architecture.search_space import SearchSpace, Subspace
     from interstellar.data.graph import Graph, GraphPair, KnowledgeGraph
     from interstellar.data.loading import load
@@ -49,6 +50,7 @@ _NAMES_BY_MODULE = {
     "architecture.architecture": "Architecture Macro Micro",
     "architecture.canonical_form": "canonical_form",
     "architecture.drawing": "draw_svg",
+    "architecture.picture_file": "draw",
     "architecture.notation": "read_architecture",
     "architecture.search_space": "SearchSpace Subspace",
     "data.tables": "pairs_to_frame to_frame",
@@ -111,6 +113,7 @@ __all__ = [
     "WalkSettings",
     "canonical_form",
     "compare",
+    "draw",
     "draw_svg",
     "export",
     "find_model",

@@ -6,10 +6,16 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 
-from interstellar.architecture.architecture import Architecture
+from interstellar.architecture.architecture import Architecture, Source
 from interstellar.architecture.drawing import draw_svg
 from interstellar.architecture.formula import formulas, from_formula
-from interstellar.architecture.literature import NAMED, RSN, TRANSE, name_of
+from interstellar.architecture.literature import NAMED, PROPAGATIONS, RSN, TRANSE, name_of
+from interstellar.architecture.propagation import (
+    Propagation,
+    RelationVectors,
+    from_text,
+    propagation_formulas,
+)
 from interstellar.architecture.search_space import SearchSpace
 
 from .strategies import architectures
@@ -17,12 +23,12 @@ from .strategies import architectures
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def parse(architecture: Architecture) -> ET.Element:
-    return ET.fromstring(draw_svg(architecture))
+def parse(network: Architecture | Propagation) -> ET.Element:
+    return ET.fromstring(draw_svg(network))
 
 
-def words(architecture: Architecture) -> str:
-    return " ".join(text.text or "" for text in parse(architecture).iter(f"{SVG}text"))
+def words(network: Architecture | Propagation) -> str:
+    return " ".join(text.text or "" for text in parse(network).iter(f"{SVG}text"))
 
 
 @given(architecture=architectures)
@@ -44,19 +50,71 @@ def test_rsn_shows_all_its_matrices_operators_and_vectors() -> None:
     assert drawn.count("tanh") == 2
 
 
-def test_transe_shows_neither_the_hidden_state_nor_the_dead_operator() -> None:
+def test_transe_shows_neither_the_hidden_state_nor_dead_operators() -> None:
     drawn = words(TRANSE)
 
-    assert "h t" not in drawn
-    assert "O s" not in drawn
-    assert "0" in drawn
+    assert drawn.split() == ["O", "r", "r", "t", "v", "t", "s", "t"]
 
 
-def test_a_matrix_on_zero_is_not_drawn() -> None:
-    drawn = words(from_formula("O_r = W3 0 gated r; v = W5 0 + O_r"))
+def test_a_matrix_on_the_way_out_is_drawn_though_its_operator_passes_on() -> None:
+    drawn = words(from_formula("O_r = tanh(s + r); v = W6 O_r"))
+
+    assert "W 6" in drawn
+    assert "O v" not in drawn
+
+
+def test_a_zero_is_drawn_and_a_matrix_on_it_is_not() -> None:
+    drawn = words(from_formula("O_r = W3 0 gated r; v = W5 0 gated O_r"))
+
+    assert drawn.split().count("0") == 2
 
     assert "W 3" not in drawn
     assert "W 5" not in drawn
+
+
+FULL = "O_s = tanh(W1 s + W2 h); O_r = tanh(W3 O_s gated W4 r); v = W5 O_s ⊗ W6 O_r"
+
+
+def test_a_propagation_shows_its_message_and_what_becomes_of_it() -> None:
+    line = "aggregation = pna; attention = query; relations = query; update = gate; depth = 3"
+    drawn = words(from_text(f"{FULL}; {line}"))
+
+    for symbol in ("W 1", "W 2", "W 3", "W 4", "W 5", "W 6", "W r", "O s", "O r", "O v"):
+        assert symbol in drawn
+    for word in ("PNA", "α", "relu", "t = 1, …, 3", "h t−1 at v", "at v′"):
+        assert word in drawn
+    assert drawn.count("gate") == 2
+
+
+def test_a_plain_propagation_shows_nothing_it_does_not_have() -> None:
+    drawn = words(from_text("O_r = s ⊙ r; v = O_r; aggregation = sum; depth = 1"))
+
+    assert "Σ" in drawn
+    for word in ("α", "W r ", "gate", "O v", "O s", "at v′", "…"):
+        assert word not in drawn
+
+
+@pytest.mark.parametrize("relations", RelationVectors)
+@pytest.mark.parametrize("source", [s.symbol for s in Source])
+def test_no_two_labels_of_a_propagation_overlap(source: str, relations: str) -> None:
+    cell = (
+        f"O_s = sigmoid(W1 s + W2 h); O_r = sigmoid(W3 {source} gated W4 r); "
+        f"v = W5 {source} gated W6 O_r"
+    )
+    others = f"attention = query; update = gate; aggregation = mean; relations = {relations}"
+
+    boxes = label_boxes(parse(from_text(f"{cell}; {others}")))
+
+    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
+
+
+@pytest.mark.parametrize("name", PROPAGATIONS)
+def test_a_published_propagation_is_titled_and_described(name: str) -> None:
+    network = from_text(PROPAGATIONS[name])
+    picture = parse(network)
+
+    assert (picture.findtext(f"{SVG}title") or "").startswith(f"{name}: ")
+    assert picture.findtext(f"{SVG}desc") == "\n".join(propagation_formulas(network))
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -1,6 +1,7 @@
 """The program as a whole: help, errors, exit codes, flags of version 0.1."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,7 +12,17 @@ from pathlib import Path
 import pytest
 import typer
 
-from interstellar.cli.app import FORMER, app, describe_interruption, main, modernise, run, translate
+from interstellar.cli.app import (
+    FORMER,
+    app,
+    describe_interruption,
+    main,
+    modernise,
+    run,
+    showing_log,
+    translate,
+)
+from interstellar.watching import Loudness
 from tests.cli.run_command import assert_refused, run_command
 from tests.imported_modules import list_imported
 
@@ -355,3 +366,57 @@ def test_what_a_flag_is_now_is_a_flag_of_its_command(former: object) -> None:
 
     flags = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)}
     assert found.now.split()[0] in flags
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_quiet_leaves_nothing_on_standard_error_wherever_it_stands(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, place: int
+) -> None:
+    words: list[object] = ["show", "RSN", "--draw", tmp_path / "rsn.svg"]
+    loud = run_command(capfd, *words)
+    words.insert(place, "--quiet")
+
+    quiet = run_command(capfd, *words) if place < 3 else run_command(capfd, *words[:2], "--quiet")
+
+    assert loud.err != ""
+    assert (quiet.code, quiet.err) == (0, "")
+    assert quiet.out == loud.out
+
+
+def test_verbose_says_what_is_done_and_what_the_log_says(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    flags = ("--epochs", 3, "--dim", 8, "--device", "cpu", "--out", tmp_path / "run")
+
+    said = run_command(capfd, *TRAIN, *flags, "--verbose").err.splitlines()
+    asked = run_command(capfd, "evaluate", tmp_path / "run", "--verbose").err
+
+    assert [line.split(":")[0] for line in said if line.startswith("epoch")] == [
+        "epoch 1",
+        "epoch 2",
+        "epoch 3",
+    ]
+    assert any(line.startswith("scoring: ") for line in said)
+    assert asked.startswith("scoring: ")
+
+
+def test_the_log_is_shown_without_control_characters_and_only_if_asked(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    logger = logging.getLogger("interstellar.engine")
+
+    with showing_log(Loudness.VERBOSE):
+        logger.info("halved to %d\x1b[31m", 4)
+    with showing_log(Loudness.NORMAL):
+        logger.info("not said")
+
+    assert capfd.readouterr().err == "interstellar.engine: halved to 4\\x1b[31m\n"
+
+
+def test_quiet_and_verbose_at_once_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert_refused(run_command(capfd, "space", "--quiet", "--verbose"), "--quiet and --verbose")
+
+
+def test_every_command_says_that_it_can_be_quiet(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["train"], ["data", "info"], ["reproduce", "one-shot"]):
+        assert "--quiet" in run_command(capfd, *words, "--help").out

@@ -72,6 +72,24 @@ def test_show_draws_a_picture(capfd: Capture, tmp_path: Path) -> None:
     assert ET.parse(svg).getroot().tag.endswith("svg")
 
 
+def test_show_draws_for_a_paper_too_and_a_propagation_as_one(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    run_command(capfd, "show", "RSN", "--draw", tmp_path / "rsn.pdf")
+    shown = run_command(capfd, "show", "RED-GNN", "--draw", tmp_path / "a.svg", "--json").json
+
+    assert (tmp_path / "rsn.pdf").read_bytes().startswith(b"%PDF")
+    assert "α" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "h_t[v] = h_{t−1}[v] gated x" in shown["formulas"]
+
+
+def test_a_picture_of_another_form_is_refused(capfd: Capture, tmp_path: Path) -> None:
+    outcome = run_command(capfd, "show", "RSN", "--draw", tmp_path / "rsn.jpg")
+
+    assert outcome.code == 2
+    assert ".svg, .png or .pdf" in outcome.err
+
+
 @needs_pipes
 def test_a_picture_is_drawn_into_pipes_and_links_keep_naming_their_file(
     capfd: Capture, tmp_path: Path

@@ -39,7 +39,10 @@ def test_ranks_are_asked_for_on_a_device(capfd: Capture, tmp_path: Path) -> None
     [
         (["report", "nowhere", "--out", "page.html"], "nowhere does not exist"),
         (["report", str(KEPT), "--out", "page.html"], "is no run: it lacks experiment.toml"),
-        (["report", str(KEPT / "trained"), "--out", "p", "--format", "pdf"], "Choose html or md"),
+        (
+            ["report", str(KEPT / "trained"), "--out", "p", "--format", "pdf"],
+            "Choose html, md or tensorboard",
+        ),
         (["report", str(KEPT / "trained")], "--out"),
         (["report", "--out", "page.html"], "RUN"),
         (["compare", "nowhere"], "nowhere does not exist"),

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,10 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SECONDS = 20.0
+SECONDS = 90.0
+"""For anything to appear; it is there within one, but where others use the machine too."""
+PICTURES = "INTERSTELLAR_SCREENSHOTS"
+"""Names a folder where pictures of pages are kept; `make test` does."""
 
 
 @dataclass
@@ -66,6 +70,24 @@ def open_page(browser: Any, noted: Noted, *, width: int = 1200, scheme: str = "l
         lambda said: noted.errors.append(said.text) if said.type in ("error", "warning") else None,
     )
     return page
+
+
+def keep_picture(page: Any, name: str) -> None:
+    """Keep what a page looks like, where that is asked for."""
+    folder = os.environ.get(PICTURES)
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def find_barriers(page: Any) -> list[str]:
+    """Return where axe-core finds that somebody cannot read or use a page; contrast is part."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [
+        f"{fault['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for fault in found
+        for node in fault["nodes"]
+    ]
 
 
 def width_of(page: Any) -> int:

@@ -75,7 +75,7 @@ def read_message(text: str) -> dict[str, Any]:
     return message
 
 
-def wait_until(is_so: Callable[[], object], seconds: float = 20.0) -> None:
+def wait_until(is_so: Callable[[], object], seconds: float = 90.0) -> None:
     """Wait until something is so, but not for ever."""
     import time
 

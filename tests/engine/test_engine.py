@@ -35,15 +35,15 @@ def test_there_is_room_for_one_piece() -> None:
 def test_who_waits_is_told_how_far_the_piece_is() -> None:
     def report(work: Plain, on_progress: OnProgress) -> Plain:
         for n_done in (0.5, 2):
-            on_progress(work["number"], n_done, 2)
+            on_progress(work["number"], n_done, 2, None)
         return {}
 
-    told: list[tuple[int, float, int]] = []
+    told: list[tuple[int, float, int, float | None]] = []
     engine = ThisProcess(report)
     engine.start(4, {"number": 4})
     engine.wait(on_progress=lambda *progress: told.append(progress))
 
-    assert told == [(4, 0.5, 2), (4, 2, 2)]
+    assert told == [(4, 0.5, 2, None), (4, 2, 2, None)]
 
 
 def test_what_goes_wrong_in_the_work_is_not_hidden() -> None:

@@ -108,14 +108,14 @@ def test_work_is_spread_over_workers_that_are_built_once() -> None:
 
 
 def test_who_waits_is_told_how_far_the_pieces_are() -> None:
-    told: list[tuple[int, float, int]] = []
+    told: list[tuple[int, float, int, float | None]] = []
 
     with opened(build_reporting, {}, ["cpu"]) as engine:
         engine.start(4, {"number": 4})
         done = engine.wait(on_progress=lambda *progress: told.append(progress))
 
     assert done == [Done(4, {})]
-    assert told == [(4, 1, 2), (4, 2, 2)]
+    assert told == [(4, 1, 2, None), (4, 2, 2, 0.5)]
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])

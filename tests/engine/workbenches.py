@@ -77,7 +77,7 @@ def build_reporting(told: Plain, device: str) -> Workbench:
 
     def report(work: Plain, on_progress: OnProgress) -> Plain:
         for n_done in (1, 2):
-            on_progress(work["number"], n_done, 2)
+            on_progress(work["number"], n_done, 2, None if n_done == 1 else 0.5)
         return {}
 
     return report

@@ -43,6 +43,15 @@ def test_columns_in_which_nothing_stands_are_left_out() -> None:
     assert [list(row) for row in kept.rows] == [[1, ""], [0, "x"]]
 
 
+def test_a_table_turned_has_its_columns_as_rows() -> None:
+    table = Table(title="t", columns=("run", "mrr"), rows=[("a", 0.5), ("b", None)])
+
+    turned = table.turned()
+
+    assert tuple(turned.columns) == ("run", "a", "b")
+    assert [tuple(row) for row in turned.rows] == [("mrr", "0.500", "–")]
+
+
 def test_thinning_keeps_the_last_and_never_more_than_asked() -> None:
     assert thin([1, 2, 3], 5) == [1, 2, 3]
     assert thin(list(range(10)), 3)[-1] == 9

@@ -100,7 +100,7 @@ def test_wide_tables_scroll_in_a_box_that_keys_can_reach() -> None:
     [box, *_] = Page(write_table(NUMBERS)).tags
 
     assert box[1]["class"] == "scroll"
-    assert (box[1]["tabindex"], box[1]["role"]) == ("0", "region")
+    assert (box[1]["tabindex"], box[1]["role"]) == ("0", "group")
     assert box[1]["aria-label"]
 
 

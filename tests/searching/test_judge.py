@@ -241,8 +241,8 @@ class Clock:
     def read(self) -> float:
         return self._now
 
-    def on_progress(self, number: int, n_done: float, n_parts: int) -> None:
-        del number, n_parts
+    def on_progress(self, number: int, n_done: float, n_parts: int, score: float | None) -> None:
+        del number, n_parts, score
         if n_done >= self._n_epochs:
             self._now = 3600.0
 
@@ -300,14 +300,15 @@ def test_a_trial_out_of_time_goes_on_where_its_last_epoch_ended(
 def test_who_waits_is_told_how_far_a_trial_is_from_its_first_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[tuple[int, float, int]] = []
+    told: list[tuple[int, float, int, float | None]] = []
     judge = Judge(small_search(settings={**LONG, "batch_size": 32}), CPU)
     monkeypatch.setattr(time_limits, "PROGRESS_SECONDS", 0.0)
 
-    judge.do(from_scratch(TRANS_E, 5), lambda *progress: told.append(progress))
+    outcome = judge.do(from_scratch(TRANS_E, 5), lambda *progress: told.append(progress))
 
-    epochs = [n_done for _, n_done, _ in told]
-    assert {(number, most) for number, _, most in told} == {(5, 6)}
+    epochs = [n_done for _, n_done, _, _ in told]
+    assert {(number, most) for number, _, most, _ in told} == {(5, 6)}
+    assert [score for *_, score in told if score is not None] == outcome["curve"]
     assert 0 < epochs[0] < 0.5
     assert epochs == sorted(epochs)
     assert {1, 2, 3, 4, 5, 6} <= set(epochs)

@@ -785,22 +785,24 @@ def test_whoever_watches_is_told_of_every_begin_and_end(tmp_path: Path) -> None:
 
 
 def test_whoever_watches_is_told_how_far_a_trial_is_while_it_runs(tmp_path: Path) -> None:
-    seen: list[dict[int, tuple[float, int]]] = []
+    seen: list[tuple[dict[int, tuple[float, int]], dict[int, list[float]]]] = []
     workbench = FakeWorkbench()
 
     def report(work: Plain, on_progress: OnProgress) -> Plain:
-        on_progress(work["number"], 0.5, 20)
+        on_progress(work["number"], 0.5, 20, 0.25)
         return workbench(work)
 
     with Journal.open(tmp_path / "journal") as journal:
         loop = open_loop(
             journal,
             Listed([TRANS_E]),
-            on_change=lambda loop: seen.append(dict(loop.epochs_by_number)),
+            on_change=lambda loop: seen.append(
+                (dict(loop.epochs_by_number), dict(loop.curve_by_number))
+            ),
         )
         loop.run(ThisProcess(report))
 
-    assert seen == [{}, {0: (0.5, 20)}, {}]
+    assert seen == [({}, {}), ({0: (0.5, 20)}, {0: [0.25]}), ({}, {})]
 
 
 @pytest.mark.parametrize(

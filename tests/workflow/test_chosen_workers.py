@@ -8,7 +8,7 @@ from interstellar.engine.ray_cluster import RayCluster
 from interstellar.searching.workers import Workers
 from interstellar.workflow import chosen_workers
 from interstellar.workflow.chosen_workers import choose_workers
-from interstellar.workflow.progress import Audience
+from interstellar.workflow.audience import Audience
 
 CPU = torch.device("cpu")
 DATA = "geography-S3"

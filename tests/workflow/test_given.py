@@ -28,6 +28,7 @@ from interstellar.training.presets import (
     paper_preset,
 )
 from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.audience import Audience
 from interstellar.workflow.given import (
     build_experiment,
     final_settings,
@@ -38,7 +39,6 @@ from interstellar.workflow.given import (
     read_seed,
     trial_settings,
 )
-from interstellar.workflow.progress import Audience
 from tests.searching.small_searches import CPU, SETTINGS, run_search, small_search
 from tests.tiny_graphs import ring, write_rows
 

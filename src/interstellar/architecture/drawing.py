@@ -3,248 +3,250 @@
 h_{t-1} comes in at the left and h_t leaves at the right; s_t and r_t come in from below; v_t
 leaves at the upper right. A circle is an operator, its sign the combinator, the word at its
 upper right the activation. Links are identities unless they carry a W_i. What nobody reads is
-left out. The picture has its own light ground, so that it reads on dark pages too.
+left out, and so is an operator that passes on what it is given. Of a propagation the cell is what
+goes along an edge from v′ to v; it is followed by what v makes of it, once in each layer.
 """
 
-import xml.etree.ElementTree as ET
-from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
-from interstellar.architecture.architecture import Activation, Architecture, Combinator, Source
+from interstellar.architecture.architecture import Architecture, Combinator, Macro, Source
 from interstellar.architecture.formula import formulas, to_formula
 from interstellar.architecture.literature import name_of
-
-Point: TypeAlias = complex
-"""x + y·j, y downwards."""
-Curve: TypeAlias = tuple[Point, Point, Point, Point]
+from interstellar.architecture.picture import ACCENT, RADIUS, SOFT, Link, Node, Picture, straight
+from interstellar.architecture.propagation import (
+    Aggregation,
+    Attention,
+    Propagation,
+    RelationVectors,
+    Update,
+    propagation_formulas,
+    to_text,
+)
 
 WIDTH, HEIGHT = 540, 340
 UNUSED_WITHOUT_HIDDEN = 120  # the left part, where h_{t-1} comes in
-RADIUS = 22
-INK, SOFT, ACCENT, GROUND = "#1f2328", "#6b7280", "#9a3412", "#ffffff"
-EDGE, FILL = "#d0d7de", "#eef2ff"
-NAMESPACE = "http://www.w3.org/2000/svg"
-FONT = "Helvetica, Arial, sans-serif"
+BEHIND_SUBSCRIPT = 31  # free space around h_{t-1}
 
-HIDDEN_IN, HIDDEN_OUT = 40 + 180j, 500 + 180j
-SUBJECT_IN, RELATION_IN = 170 + 305j, 380 + 305j
-O_S, O_R, O_V = 170 + 180j, 380 + 180j, 380 + 60j
-VECTOR_OUT = 500 + 60j
+HIDDEN_IN, HIDDEN_OUT = Node(40 + 180j, BEHIND_SUBSCRIPT), Node(500 + 180j)
+SUBJECT_IN, RELATION_IN = Node(170 + 305j), Node(380 + 305j)
+O_S, O_R, O_V = (Node(at, RADIUS) for at in (170 + 180j, 380 + 180j, 380 + 60j))
+VECTOR_OUT = Node(500 + 60j)
 ZERO_SIDE = 76  # how far left of its operator the 0 stands
 
-NODE_MARGIN = 18  # free space around an input's name
-ARROW = 8
+PROPAGATION_WIDTH = 800
+AGGREGATED, UPDATED, LAST = (Node(at, RADIUS) for at in (510 + 180j, 650 + 180j, 650 + 60j))
+TRANSFORM = Node(580 + 180j, 13)
+STATE_IN, STATE_OUT = Node(650 + 300j, 20), Node(755 + 180j)
+ANSWER_OUT = Node(755 + 60j)
+LAST_SIDE = 120  # how far left of O_v what it reads beside the last state stands
+SIGNS = {
+    Aggregation.SUM: "Σ",
+    Aggregation.MEAN: "mean",
+    Aggregation.MAX: "max",
+    Aggregation.PNA: "PNA",
+}
 
 
-def draw_svg(architecture: Architecture) -> str:
+def draw_svg(network: Architecture | Propagation) -> str:
     """Return the picture as a self-contained SVG document."""
-    picture = _start_picture(architecture)
-    for link in _links(architecture):
-        _draw_link(picture, link, architecture.micro.trained)
-    _draw_operators(picture, architecture)
-    _draw_names(picture, architecture)
-    ET.indent(picture)
-    return ET.tostring(picture, encoding="unicode") + "\n"
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A cubic curve with an arrow at its end, and a matrix on it where that is trained."""
-
-    curve: Curve
-    weight: int | None = None
-    label_at: float = 0.5
-    """Where on the curve the matrix stands, from 0 to 1."""
-    is_faint: bool = False
-
-
-def _links(architecture: Architecture) -> list[_Link]:
-    macro = architecture.macro
-    links = [
-        _relation_link(architecture),
-        _output_link(architecture),
-        _Link(_straight(RELATION_IN, O_R), 4),
-        _Link(_straight(O_R, O_V), 6),
-        _Link(_straight(O_V, VECTOR_OUT)),
-    ]
-    if macro.is_subject_output_read:
-        links.append(_Link(_straight(SUBJECT_IN, O_S), 1, label_at=0.27))
-        links.append(_Link(_straight(HIDDEN_IN, O_S), 2))
+    if isinstance(network, Propagation):
+        return _draw_propagation(network)
+    macro = network.macro
+    left = 0 if macro.is_hidden_read else UNUSED_WITHOUT_HIDDEN
+    picture = Picture(
+        left,
+        WIDTH - left,
+        HEIGHT,
+        title=_title(network, to_formula(network)),
+        description="\n".join(formulas(network)),
+    )
+    for link in (*_operand_links(macro), *_output_links(macro)):
+        picture.link(link, network.micro.trained)
     if macro.is_hidden_read:
-        links.append(_Link(_straight(O_R, HIDDEN_OUT)))
+        picture.link(Link(straight(O_R, HIDDEN_OUT)))
+    _draw_operators(picture, network)
+    if not _is_passed_on(macro):
+        picture.operator(O_V, "v", macro.output)
+    _draw_names(picture, macro)
+    return picture.to_svg()
+
+
+def _title(network: Architecture | Propagation, formula: str) -> str:
+    name = name_of(network)
+    return f"{name}: {formula}" if name else formula
+
+
+def _is_passed_on(macro: Macro) -> bool:
+    """Whether v_t is W_6 O_r."""
+    return macro.output is Combinator.ADD and macro.output_source is Source.ZERO
+
+
+def _operand_links(macro: Macro) -> list[Link]:
+    """Return what goes into O_s and O_r."""
+    links = [_relation_link(macro), Link(straight(RELATION_IN, O_R), 4)]
+    if macro.is_subject_output_read:
+        links.append(Link(straight(SUBJECT_IN, O_S), 1, label_at=0.27))
+        links.append(Link(straight(HIDDEN_IN, O_S), 2))
     return links
 
 
-def _relation_link(architecture: Architecture) -> _Link:
+def _relation_link(macro: Macro) -> Link:
     """Return the link from x_r to O_r."""
-    macro = architecture.macro
     match macro.relation_source:
         case Source.SUBJECT:
-            return _Link(_straight(SUBJECT_IN, O_R), 3, label_at=0.62)
+            return Link(straight(SUBJECT_IN, O_R), 3, label_at=0.62)
         case Source.HIDDEN if macro.is_subject_output_read:  # round O_s
-            curve = (HIDDEN_IN + 8 + 16j, 105 + 256j, 265 + 256j, O_R - 20 + 11j)
-            return _Link(curve, 3, label_at=0.7)
+            at = HIDDEN_IN.at
+            curve = (at + 8 + 16j, 105 + 256j, 265 + 256j, O_R.at - 20 + 11j)
+            return Link(curve, 3, label_at=0.7)
         case Source.HIDDEN:
-            return _Link(_straight(HIDDEN_IN, O_R), 3, label_at=0.3)
+            return Link(straight(HIDDEN_IN, O_R), 3, label_at=0.3)
         case Source.SUBJECT_OUTPUT:
-            return _Link(_straight(O_S, O_R), 3, label_at=0.3)
+            return Link(straight(O_S, O_R), 3, label_at=0.3)
         case Source.ZERO:
-            return _Link(_straight(O_R - ZERO_SIDE, O_R), is_faint=True)
+            return Link(straight(Node(O_R.at - ZERO_SIDE), O_R), is_faint=True)
         case _:
             assert_never(macro.relation_source)
 
 
-def _output_link(architecture: Architecture) -> _Link:
+def _output_links(macro: Macro) -> list[Link]:
+    """Return the links that end in v_t."""
+    if _is_passed_on(macro):
+        return [_bend(O_R, VECTOR_OUT)]
+    up, out = Link(straight(O_R, O_V), 6), Link(straight(O_V, VECTOR_OUT))
+    return [_output_link(macro.output_source), up, out]
+
+
+def _bend(start: Node, end: Node) -> Link:
+    """Return the link that goes up from an operator and then to the right."""
+    corner = complex(start.at.real, end.at.imag)
+    first, last = start.at - start.margin * 1j, end.at - end.margin - 1
+    return Link((first, (first + 3 * corner) / 4, (3 * corner + last) / 4, last), 6, label_at=0.3)
+
+
+def _output_link(source: Source) -> Link:
     """Return the link from x_v to O_v."""
-    source, end = architecture.macro.output_source, O_V - RADIUS - 1
+    end = O_V.at - RADIUS - 1
     match source:
         case Source.SUBJECT:
-            return _Link(_straight(SUBJECT_IN, O_V), 5, label_at=0.72)
+            return Link(straight(SUBJECT_IN, O_V), 5, label_at=0.72)
         case Source.HIDDEN:
-            curve = (HIDDEN_IN - NODE_MARGIN * 1j, 40 + 60j, 110 + 60j, end)
-            return _Link(curve, 5, label_at=0.7)
+            curve = (HIDDEN_IN.at - 18j, 40 + 60j, 110 + 60j, end)
+            return Link(curve, 5, label_at=0.7)
         case Source.SUBJECT_OUTPUT:
-            return _Link((O_S - RADIUS * 1j, 170 + 80j, 225 + 60j, end), 5, label_at=0.65)
+            return Link((O_S.at - RADIUS * 1j, 170 + 80j, 225 + 60j, end), 5, label_at=0.65)
         case Source.ZERO:
-            return _Link(_straight(O_V - ZERO_SIDE, O_V), is_faint=True)
+            return Link(straight(Node(O_V.at - ZERO_SIDE), O_V), is_faint=True)
         case _:
             assert_never(source)
 
 
-def _straight(start: Point, end: Point) -> Curve:
-    """Return the line between two nodes, cut where their names or circles begin."""
-    direction = (end - start) / abs(end - start)
-    start += _margin(start) * direction
-    end -= (_margin(end) + 1) * direction
-    third = (end - start) / 3
-    return start, start + third, end - third, end
-
-
-def _margin(node: Point) -> int:
-    if node in (O_S, O_R, O_V):
-        return RADIUS
-    return NODE_MARGIN + 13 if node == HIDDEN_IN else NODE_MARGIN  # 13 for the subscript
-
-
-def _start_picture(architecture: Architecture) -> ET.Element:
-    left = 0 if architecture.macro.is_hidden_read else UNUSED_WITHOUT_HIDDEN
-    size = {"width": str(WIDTH - left), "height": str(HEIGHT)}
-    view = {**size, "viewBox": f"{left} 0 {WIDTH - left} {HEIGHT}", "role": "img"}
-    picture = ET.Element("svg", {"xmlns": NAMESPACE, **view, "font-family": FONT})
-    name, formula = name_of(architecture), to_formula(architecture)
-    ET.SubElement(picture, "title").text = f"{name}: {formula}" if name else formula
-    ET.SubElement(picture, "desc").text = "\n".join(formulas(architecture))
-    place = {"x": str(left), **size, "rx": "10"}
-    ET.SubElement(picture, "rect", {**place, "fill": GROUND, "stroke": EDGE})
-    return picture
-
-
-def _draw_link(picture: ET.Element, link: _Link, trained: frozenset[int]) -> None:
-    start, one, two, end = link.curve
-    ink = SOFT if link.is_faint else INK
-    arrow = ARROW * (end - two) / abs(end - two)
-    path = f"M{_xy(start)} C{_xy(one)} {_xy(two)} {_xy(end - 0.7 * arrow)}"  # within the arrow
-    line = ET.SubElement(picture, "path", {"d": path, "fill": "none", "stroke": ink})
-    line.set("stroke-width", "1.6")
-    if link.is_faint:
-        line.set("stroke-dasharray", "4 3")
-    left, right = end - arrow + arrow * 0.5j, end - arrow - arrow * 0.5j
-    ET.SubElement(picture, "path", {"d": f"M{_xy(end)} L{_xy(left)} L{_xy(right)} Z", "fill": ink})
-    if link.weight in trained:
-        at = _point_on(link.curve, link.label_at)
-        x, y = _n(at.real - 15), _n(at.imag - 11)
-        box = {"x": x, "y": y, "width": "30", "height": "22", "rx": "5"}
-        ET.SubElement(picture, "rect", {**box, "fill": GROUND, "stroke": ACCENT})
-        _write_symbol(picture, at + 4.5j, "W", str(link.weight), ink=ACCENT, size=14)
-
-
-def _point_on(curve: Curve, u: float) -> Point:
-    shares = ((1 - u) ** 3, 3 * u * (1 - u) ** 2, 3 * u**2 * (1 - u), u**3)
-    return sum((share * point for share, point in zip(shares, curve, strict=True)), 0j)
-
-
-def _draw_operators(picture: ET.Element, architecture: Architecture) -> None:
-    macro, micro = architecture.macro, architecture.micro
+def _draw_operators(picture: Picture, cell: Architecture) -> None:
+    macro, micro = cell.macro, cell.micro
     if macro.is_subject_output_read:
-        _draw_operator(picture, O_S, "s", macro.subject, micro.subject_activation)
-    _draw_operator(picture, O_R, "r", macro.relation, micro.relation_activation)
-    _draw_operator(picture, O_V, "v", macro.output, Activation.IDENTITY)
+        picture.operator(O_S, "s", macro.subject, micro.subject_activation)
+    picture.operator(O_R, "r", macro.relation, micro.relation_activation)
 
 
-def _draw_operator(
-    picture: ET.Element, at: Point, name: str, combinator: Combinator, activation: Activation
-) -> None:
-    _circle(picture, at, RADIUS, fill=FILL)
-    _draw_combinator(picture, at, combinator)
-    _write_symbol(picture, at + 30 + 30j, "O", name, ink=SOFT, size=14)
-    if activation is not Activation.IDENTITY:
-        _write(picture, at + 18 - 24j, str(activation), ink=ACCENT, size=13, anchor="start")
-
-
-def _draw_combinator(picture: ET.Element, at: Point, combinator: Combinator) -> None:
-    """Draw the sign as lines: not every font has ⊙ and ⊗."""
-    match combinator:
-        case Combinator.ADD:
-            _cross(picture, at, 9, 9j)
-        case Combinator.MULTIPLY:
-            _circle(picture, at, 10, fill="none")
-            _circle(picture, at, 2.5, fill=INK)
-        case Combinator.HERMITIAN:
-            _circle(picture, at, 10, fill="none")
-            _cross(picture, at, 7 + 7j, 7 - 7j)
-        case Combinator.GATED:
-            _write(picture, at + 4.5j, "gate", size=14)
-        case _:
-            assert_never(combinator)
-
-
-def _cross(picture: ET.Element, at: Point, *arms: Point) -> None:
-    for arm in arms:
-        line = {"d": f"M{_xy(at - arm)} L{_xy(at + arm)}", "stroke": INK, "stroke-width": "1.8"}
-        ET.SubElement(picture, "path", line)
-
-
-def _circle(picture: ET.Element, at: Point, radius: float, *, fill: str) -> None:
-    place = {"cx": _n(at.real), "cy": _n(at.imag), "r": _n(radius)}
-    style = {"fill": fill, "stroke": INK, "stroke-width": "1.6"}
-    ET.SubElement(picture, "circle", {**place, **style})
-
-
-def _draw_names(picture: ET.Element, architecture: Architecture) -> None:
-    macro = architecture.macro
-    sources = (macro.relation_source, macro.output_source)
+def _draw_names(picture: Picture, macro: Macro) -> None:
     nodes = [(RELATION_IN, "r", "t"), (VECTOR_OUT, "v", "t")]
     if macro.is_hidden_read:
         nodes += [(HIDDEN_IN, "h", "t−1"), (HIDDEN_OUT, "h", "t")]
-    if macro.is_subject_output_read or Source.SUBJECT in sources:
+    if macro.is_subject_output_read or Source.SUBJECT in (
+        macro.relation_source,
+        macro.output_source,
+    ):
         nodes.append((SUBJECT_IN, "s", "t"))
-    for at, name, subscript in nodes:
-        _write_symbol(picture, at + 5j, name, subscript, ink=INK, size=20)
-    for source, operator in zip(sources, (O_R, O_V), strict=True):
-        if source is Source.ZERO:
-            _write(picture, operator - ZERO_SIDE + 5j, "0", ink=SOFT, size=17)
+    for node, name, subscript in nodes:
+        picture.symbol(node.at + 5j, name, subscript)
+    _draw_zero(picture, macro.relation_source, O_R)
+    if not _is_passed_on(macro):
+        _draw_zero(picture, macro.output_source, O_V)
 
 
-def _write_symbol(
-    picture: ET.Element, at: Point, name: str, subscript: str, *, ink: str, size: int
-) -> None:
-    """Write a letter with its subscript as two texts that meet: renderers differ on `tspan`."""
-    seam = at + size * (0.2 - 0.15 * (len(subscript) - 1))
-    below = seam + 0.5 + size * 0.22j
-    _write(picture, seam, name, ink=ink, size=size, anchor="end")
-    _write(picture, below, subscript, ink=ink, size=round(size * 0.68), anchor="start")
+def _draw_zero(picture: Picture, source: Source, operator: Node) -> None:
+    if source is Source.ZERO:
+        picture.symbol(operator.at - ZERO_SIDE + 5j, "0", ink=SOFT, size=17)
 
 
-def _write(
-    picture: ET.Element, at: Point, word: str, *, size: int, ink: str = INK, anchor: str = "middle"
-) -> None:
-    place = {"x": _n(at.real), "y": _n(at.imag), "font-size": str(size), "text-anchor": anchor}
-    ET.SubElement(picture, "text", {**place, "fill": ink}).text = word
+def _draw_propagation(propagation: Propagation) -> str:
+    cell = propagation.cell
+    picture = Picture(
+        0,
+        PROPAGATION_WIDTH,
+        HEIGHT,
+        title=_title(propagation, to_text(propagation)),
+        description="\n".join(propagation_formulas(propagation)),
+    )
+    for link in _operand_links(cell.macro):
+        picture.link(link, cell.micro.trained)
+    _draw_operators(picture, cell)
+    _draw_zero(picture, cell.macro.relation_source, O_R)
+    _draw_message_names(picture, propagation)
+    _draw_layer(picture, propagation)
+    _draw_answer(picture, cell)
+    return picture.to_svg()
 
 
-def _xy(point: Point) -> str:
-    return f"{_n(point.real)},{_n(point.imag)}"
+def _draw_message_names(picture: Picture, propagation: Propagation) -> None:
+    """Write what goes into a message, and from where."""
+    macro, sources = propagation.cell.macro, {propagation.cell.macro.relation_source}
+    layers = "t = 1" if propagation.depth == 1 else f"t = 1, …, {propagation.depth}"
+    picture.write(24 + 30j, layers, ink=SOFT, size=14, anchor="start")
+    picture.symbol(RELATION_IN.at + 5j, "r", "t")
+    is_own = propagation.relations is RelationVectors.OWN
+    if not is_own:
+        picture.link(Link(straight(SUBJECT_IN, RELATION_IN)))
+        picture.label((SUBJECT_IN.at + RELATION_IN.at) / 2, "W", "r")
+    if macro.is_subject_output_read or Source.SUBJECT in sources or not is_own:
+        picture.symbol(SUBJECT_IN.at + 5j, "s")
+    if macro.is_subject_output_read or Source.HIDDEN in sources:
+        picture.symbol(HIDDEN_IN.at + 5j, "h", "t−1")
+        picture.write(HIDDEN_IN.at - 20j, "at v′", ink=SOFT, size=13)
 
 
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
+def _draw_layer(picture: Picture, propagation: Propagation) -> None:
+    """Draw what a node makes of the messages that reach it."""
+    at = AGGREGATED.at
+    picture.link(Link(straight(O_R, AGGREGATED)))
+    if propagation.attention is Attention.QUERY:
+        picture.label((O_R.at + at) / 2 - 3, "α")
+    for start, end in ((at - 34 - 60j, at - 10 - 21j), (at - 34 + 60j, at - 10 + 21j)):
+        picture.link(Link(straight(Node(start, 0), Node(end, 0)), is_faint=True))
+    picture.write(at - 36 - 66j, "other edges to v", ink=SOFT, size=13)
+    picture.symbol(at - 36 + 76j, "h", "0", ink=SOFT, size=16)
+    picture.circle(AGGREGATED, word=SIGNS[propagation.aggregation])
+    picture.link(Link(straight(AGGREGATED, UPDATED)))
+    picture.link(Link(straight(STATE_IN, UPDATED)))
+    picture.link(Link(straight(STATE_IN, TRANSFORM)))
+    picture.link(Link(straight(UPDATED, STATE_OUT)))
+    picture.label(TRANSFORM.at, "W")
+    picture.write(TRANSFORM.at - 19j, "relu", ink=ACCENT, size=13)
+    is_gate = propagation.update is Update.GATE
+    picture.operator(UPDATED, "", Combinator.GATED if is_gate else Combinator.ADD)
+    picture.symbol(STATE_IN.at + 5j, "h", "t−1")
+    picture.write(STATE_IN.at + 27j, "at v", ink=SOFT, size=13)
+    picture.symbol(STATE_OUT.at + 5j, "h", "t")
+    picture.write(STATE_OUT.at - 20j, "at v", ink=SOFT, size=13)
+
+
+def _draw_answer(picture: Picture, cell: Architecture) -> None:
+    """Draw what is read of the last layer's states."""
+    macro, trained = cell.macro, cell.micro.trained
+    picture.symbol(ANSWER_OUT.at + 5j, "v", "t")
+    picture.write(ANSWER_OUT.at + 30j, "last t", ink=SOFT, size=13)
+    if _is_passed_on(macro):
+        picture.link(_bend(UPDATED, ANSWER_OUT), trained)
+        return
+    picture.link(Link(straight(UPDATED, LAST), 6), trained)
+    picture.link(Link(straight(LAST, ANSWER_OUT)))
+    side, is_zero = Node(LAST.at - LAST_SIDE, 20), macro.output_source is Source.ZERO
+    picture.link(Link(straight(side, LAST), 5, is_faint=is_zero), trained)
+    name, subscript = {
+        Source.SUBJECT: ("s", ""),
+        Source.HIDDEN: ("h", "t−1"),
+        Source.SUBJECT_OUTPUT: ("O", "s"),
+        Source.ZERO: ("0", ""),
+    }[macro.output_source]
+    picture.symbol(side.at + 5j, name, subscript, size=17)
+    picture.operator(LAST, "v", macro.output)

@@ -7,10 +7,11 @@ its cell's formula and a clause for each choice that is not the default:
     O_r = h ⊙ r; v = O_r; relations = query; depth = 4
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 from interstellar.architecture.architecture import Architecture, Combinator, Source
 from interstellar.architecture.canonical_form import (
@@ -21,7 +22,7 @@ from interstellar.architecture.canonical_form import (
     drop_links_of_zero,
     drop_relation_times_zero,
 )
-from interstellar.architecture.formula import from_formula, to_formula
+from interstellar.architecture.formula import GATE_LINE, from_formula, to_formula
 from interstellar.architecture.json_format import read_choices, shown
 from interstellar.errors import ArchitectureError
 
@@ -174,6 +175,47 @@ def to_text(propagation: Propagation) -> str:
         if getattr(propagation, name) != defaults[name]
     ]
     return "; ".join([to_formula(propagation.cell), *clauses])
+
+
+def propagation_formulas(propagation: Propagation) -> tuple[str, ...]:
+    """Return lines to show: a message, what a node makes of those that reach it, and the answer."""
+    clauses = dict(clause.split(" = ", 1) for clause in to_formula(propagation.cell).split("; "))
+    message = {"s": "s", "h": "h_{t−1}[v′]", "r": "r_t", "O_s": "O_s[v′]"}
+    answer = {"s": "s", "h": "h_{t−1}[v]", "O_r": "h_t[v]", "O_s": "O_s[v]"}
+    lines = [f"O_r = {_say(clauses['O_r'], message)}    along every edge (v′, r, v)"]
+    if "O_s" in " ".join([clauses["O_r"], clauses["v"]]):
+        subject = clauses.get("O_s", "s + h")
+        lines.insert(0, f"O_s[v] = {_say(subject, {'s': 's', 'h': 'h_{t−1}[v]'})}")
+    lines += _layer_lines(propagation)
+    lines.append(f"v_t = {_say(clauses['v'], answer)}    after t = {propagation.depth}")
+    if any(" gated " in line for line in lines):
+        lines.append(GATE_LINE)
+    return tuple(lines)
+
+
+def _layer_lines(propagation: Propagation) -> Iterator[str]:
+    has_attention = propagation.attention is Attention.QUERY
+    message = "α O_r" if has_attention else "O_r"
+    yield f"m = {propagation.aggregation} of {message} over the edges into v, and of h_0[v]"
+    yield "x = relu(norm(W [h_{t−1}[v]; m] + b))"
+    match propagation.update:
+        case Update.RESIDUAL:
+            yield "h_t[v] = h_{t−1}[v] + x"
+        case Update.GATE:
+            yield "h_t[v] = h_{t−1}[v] gated x"
+        case _:
+            assert_never(propagation.update)
+    if has_attention:
+        yield "α = σ(w · relu(W_h x_r + W_r r_t + W_q s))"
+    if propagation.relations is RelationVectors.QUERY:
+        yield "r_t = W_r s + b_r"
+    yield "s is the vector of the query's relation; h_0 is s at its subject, else 0"
+
+
+def _say(formula: str, words: Mapping[str, str]) -> str:
+    """Return a side of a clause in the symbols of a propagation."""
+    matrices = {f"W{i}": f"W{digit}" for i, digit in enumerate("₁₂₃₄₅₆", 1)}
+    return re.sub(r"\b(?:O_[rs]|[shr]|W[1-6])\b", lambda at: {**words, **matrices}[at[0]], formula)
 
 
 def from_text(text: str) -> Propagation:

@@ -5,6 +5,7 @@
 on standard output.
 """
 
+import logging
 import os
 import re
 import signal
@@ -31,8 +32,9 @@ from interstellar.cli import (
     training_commands,
 )
 from interstellar.cli.output import print_json, print_what_can_be_printed, report
-from interstellar.errors import InterstellarError
+from interstellar.errors import InterstellarError, SettingsError
 from interstellar.printable import printable
+from interstellar.watching import Loudness, speaking
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for a wrong command line; it has no public name for it."""
@@ -40,6 +42,8 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 INTERRUPTED = 130
 SERVERS = {"dashboard", "serve"}
 """Commands that end by Ctrl-C and have printed their one object long before."""
+LOUDNESS = {f"--{loud}": loud for loud in (Loudness.QUIET, Loudness.VERBOSE)}
+ALSO = "Also `--quiet`: errors alone on standard error; `--verbose`: a line for everything."
 RESUMABLE = {"train", "search", "tune", "update", "reproduce"}
 ELSEWHERE = {
     "--lr": "--learning-rate",
@@ -113,6 +117,9 @@ app.command("report", no_args_is_help=True)(report_commands.write_report)
 app.command("compare", no_args_is_help=True)(report_commands.compare_runs)
 app.command("dashboard", no_args_is_help=True)(server_commands.show_dashboard)
 app.command("serve", no_args_is_help=True)(server_commands.serve)
+for group in (app, data_commands.app, reproduce_commands.app):
+    for command in group.registered_commands:
+        command.epilog = ALSO
 
 
 def print_version(is_asked: bool) -> None:
@@ -133,6 +140,7 @@ def describe(
     """AutoML for knowledge graphs: your graph in, a network that learned it out.
 
     DATA is the name of a set (`interstellar data list`), a folder, or a file of triplets.
+    `--quiet` leaves only errors on standard error, `--verbose` has a line for everything.
     """
 
 
@@ -147,12 +155,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code."""
-    words, notes = modernise(sys.argv[1:] if arguments is None else arguments)
-    for note in notes:
-        report(note)
+    given, notes = modernise(sys.argv[1:] if arguments is None else arguments)
+    words, wanted = take_loudness(given)
     interruptions: list[int] = []
     try:
-        with noting_interruptions(interruptions):
+        refuse_both(given)
+        with noting_interruptions(interruptions), speaking(wanted), showing_log(wanted):
+            for note in notes:
+                report(note)
             code = app(words, standalone_mode=False)
     except InterstellarError as error:
         return fail(translate(str(error), words), error.exit_code, words)
@@ -169,6 +179,45 @@ def run(arguments: list[str] | None = None) -> int:
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code by itself
         return fail(describe_interruption(words), INTERRUPTED, words)
     return code if isinstance(code, int) else 0
+
+
+def take_loudness(words: Sequence[str]) -> tuple[list[str], Loudness]:
+    """Return a command line without `--quiet` and `--verbose`, wherever they stand, and which."""
+    end = words.index("--") if "--" in words else len(words)
+    asked = [LOUDNESS[word] for word in words[:end] if word in LOUDNESS]
+    others = [word for i, word in enumerate(words) if i >= end or word not in LOUDNESS]
+    return others, asked[-1] if asked else Loudness.NORMAL
+
+
+def refuse_both(words: Sequence[str]) -> None:
+    """Raise where both are asked for."""
+    if set(LOUDNESS) <= set(words):
+        raise SettingsError("--quiet and --verbose were both given. Leave one of them out.")
+
+
+@contextmanager
+def showing_log(wanted: Loudness) -> Iterator[None]:
+    """Let the log of the library be lines on standard error, where everything is to be said."""
+    if wanted is not Loudness.VERBOSE:
+        yield
+        return
+    logger, handler = logging.getLogger("interstellar"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    handler.addFilter(make_printable)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+def make_printable(record: logging.LogRecord) -> bool:
+    """Keep control characters off the terminal."""
+    record.msg, record.args = printable(record.getMessage()), None
+    return True
 
 
 def modernise(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

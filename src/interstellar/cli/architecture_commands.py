@@ -1,6 +1,5 @@
 """`interstellar space`, `show` and `models`: the search space, its points, and what has a name."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +17,6 @@ from interstellar.cli.output import (
 from interstellar.errors import ArchitectureError
 
 if TYPE_CHECKING:
-    from interstellar.architecture.architecture import Architecture
     from interstellar.rivals.catalogue import KnownModel
 
 
@@ -47,14 +45,17 @@ def show(
             metavar="ARCH", help="A name (TransE), 11-number code, formula, JSON file, or a RUN."
         ),
     ],
-    svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw it into this SVG file.")
+    draw: Annotated[
+        Path | None,
+        typer.Option(
+            "--draw", "--svg", metavar="FILE", help="Also draw it: into FILE.svg, .png or .pdf."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show an architecture in formulas, in every notation, and as a picture; or what a rival is.
 
-    Examples: `interstellar show RSN --svg rsn.svg`, `interstellar show RotatE`,
+    Examples: `interstellar show RSN --draw rsn.pdf`, `interstellar show RotatE`,
     `interstellar show "[0,4,10,1,1,0,0,1,1,0,1]"`,
     `interstellar show "O_r = tanh(h + W4 r); v = s ⊗ W6 O_r"`, `interstellar show found`, where
     `found` is the folder of a search or a training.
@@ -64,9 +65,9 @@ def show(
 
     rival = find_rival(read_written(architecture))
     if rival is None:
-        show_network(architecture, svg, as_json=as_json)
+        show_network(architecture, draw, as_json=as_json)
         return
-    if svg is not None:
+    if draw is not None:
         raise ArchitectureError(
             f"{rival} is outside the search space, and only what is in it can be drawn. Leave the "
             "file out."
@@ -78,7 +79,7 @@ def show(
         print_fields(model | {"tasks": ", ".join(facts_of(rival).tasks)})
 
 
-def show_network(architecture: str, svg: Path | None, *, as_json: bool) -> None:
+def show_network(architecture: str, picture: Path | None, *, as_json: bool) -> None:
     """Show a point of the search space, or of that of propagations."""
     from interstellar.architecture.literature import find_propagation, name_of
     from interstellar.architecture.notation import (
@@ -88,7 +89,13 @@ def show_network(architecture: str, svg: Path | None, *, as_json: bool) -> None:
         to_code,
         to_json,
     )
-    from interstellar.architecture.propagation import split_choices
+    from interstellar.architecture.picture_file import draw
+    from interstellar.architecture.propagation import (
+        Propagation,
+        propagation_formulas,
+        split_choices,
+    )
+    from interstellar.records.safe_files import refuse_taken
     from interstellar.rivals.catalogue import Rival, find_model
     from interstellar.searching.search_journal import read_network, read_written
     from interstellar.searching.tried_network import cell_of, formula_of
@@ -97,9 +104,12 @@ def show_network(architecture: str, svg: Path | None, *, as_json: bool) -> None:
     network = read_network(architecture)
     assert not isinstance(network, Rival), "those are shown otherwise"
     canonical, name, formula = cell_of(network), name_of(network), formula_of(network)
-    if svg is not None:
-        draw(point, svg, inputs=(architecture,))
-    lines = formulas(point) if network == canonical else formula.split("; ")
+    drawn = network if isinstance(network, Propagation) else point
+    lines = propagation_formulas(drawn) if isinstance(drawn, Propagation) else formulas(drawn)
+    if picture is not None:
+        refuse_taken(picture, (architecture,))
+        draw(drawn, picture)
+        report(f"drawn into {picture}")
     model = None if name is None else find_model(name)
     if as_json:
         codes = {"code": to_code(point), "canonical": to_code(canonical)}
@@ -114,17 +124,6 @@ def show_network(architecture: str, svg: Path | None, *, as_json: bool) -> None:
         fields |= {"paper": model.paper, "tasks": ", ".join(model.tasks)}
         fields |= {"remark": model.remark} if model.remark else {}
     print_fields(fields)
-
-
-def draw(point: "Architecture", svg: Path, *, inputs: Sequence[str]) -> None:
-    """Draw an architecture into a file, which is none of the inputs."""
-    from interstellar.architecture.drawing import draw_svg
-    from interstellar.records.safe_files import refuse_taken, replacing_file
-
-    refuse_taken(svg, inputs)
-    with replacing_file(svg) as file:
-        file.write(draw_svg(point).encode())
-    report(f"drawn into {svg}")
 
 
 def list_models(

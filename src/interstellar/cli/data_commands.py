@@ -13,7 +13,6 @@ from interstellar.cli.output import (
     print_fields,
     print_json,
     print_rows,
-    progress_bar,
     report,
     say,
     show_facts,
@@ -216,6 +215,8 @@ def sample_paths(
     from interstellar.paths.walk_graph import WalkGraph
     from interstellar.paths.walk_settings import walk_settings_for
     from interstellar.records.safe_files import refuse_taken
+    from interstellar.workflow.audience import find_audience
+    from interstellar.workflow.bars import work_shown
 
     chosen_device = find_device(device)
     PathFormat.of(out)  # before anything is sampled
@@ -230,10 +231,8 @@ def sample_paths(
         rule=rule,
     )
     started = time.perf_counter()
-    with progress_bar("sampling paths") as progress:
-        table = sample_paths(
-            WalkGraph.of(graph), settings, seed=seed, device=chosen_device, progress=progress
-        )
+    with work_shown(find_audience()):
+        table = sample_paths(WalkGraph.of(graph), settings, seed=seed, device=chosen_device)
     seconds = time.perf_counter() - started
     table.save(out, entities=graph.all_entities, relations=graph.all_relations)
     facts = {

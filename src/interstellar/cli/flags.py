@@ -184,16 +184,19 @@ class Reading:
     def load_silently(self, data: str) -> "AnyGraph":
         """Read a graph or two."""
         from interstellar.data.loading import load
+        from interstellar.workflow.audience import find_audience
+        from interstellar.workflow.bars import work_shown
 
-        graph: AnyGraph = load(
-            data,
-            second=self.second,
-            pairs=self.pairs,
-            split=self.split,
-            seed=self.split_seed,
-            columns=self.column_list(),
-            labels=self.labels,
-        )
+        with work_shown(find_audience()):
+            graph: AnyGraph = load(
+                data,
+                second=self.second,
+                pairs=self.pairs,
+                split=self.split,
+                seed=self.split_seed,
+                columns=self.column_list(),
+                labels=self.labels,
+            )
         return graph
 
     def column_list(self) -> list[str] | None:

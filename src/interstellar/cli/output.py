@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 
 from interstellar.printable import printable, printable_lines
+from interstellar.watching import Loudness, loudness
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else.", show_default=False)
@@ -22,8 +22,9 @@ def say(text: str) -> None:
 
 
 def report(text: str) -> None:
-    """Print progress or a remark to standard error."""
-    typer.echo(printable_lines(text), err=True)
+    """Print a remark to standard error, unless that is to be quiet."""
+    if loudness() is not Loudness.QUIET:
+        typer.echo(printable_lines(text), err=True)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -58,20 +59,6 @@ def print_rows(rows: Sequence[Sequence[str]]) -> None:
     for row in cells:
         padded = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
         say("  ".join(padded).rstrip())
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that takes (done, total) and draws a bar, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def format_value(value: object) -> str:

@@ -14,15 +14,15 @@ Runs = Annotated[
     typer.Argument(metavar="RUN...", help="Folders of trainings, searches, tunings."),
 ]
 
-MOST_BESIDE = 6
-"""Columns that fit a terminal; of more runs each is a row."""
-
 
 def write_report(
     runs: Runs,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page: .html or .md.")],
     format: Annotated[
-        str | None, typer.Option(help="html or md, where the file's ending does not say.")
+        str | None,
+        typer.Option(
+            help="html or md, where the file's ending does not say; tensorboard: a folder."
+        ),
     ] = None,
     ranks: Annotated[
         bool,
@@ -42,7 +42,8 @@ def write_report(
 
     Examples: `interstellar report found --out found.html`,
     `interstellar report runs/* --out runs.html --ranks`,
-    `interstellar report found --out found.md` (tables for a ticket or a paper).
+    `interstellar report found --out found.md` (tables for a ticket or a paper),
+    `interstellar report found --format tensorboard --out logs` (event files for TensorBoard).
     """
     from interstellar.reporting.writing import report
 
@@ -50,7 +51,8 @@ def write_report(
     if as_json:
         print_json({"path": str(path), "runs": len(runs)})
     else:
-        say(f"The report is in {path}.")
+        shown = f": `tensorboard --logdir {path}` shows it" if path.is_dir() else ""
+        say(f"The report is in {path}{shown}.")
 
 
 def compare_runs(runs: Runs, as_json: AsJson = False) -> None:
@@ -68,6 +70,5 @@ def compare_runs(runs: Runs, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found.as_dict())
         return
-    table = found.table()
-    rows = [list(table.columns), *(list(map(format_cell, row)) for row in table.rows)]
-    print_rows(list(zip(*rows, strict=True)) if len(rows) <= MOST_BESIDE else rows)
+    table = found.narrow_table()
+    print_rows([table.columns, *(list(map(format_cell, row)) for row in table.rows)])

@@ -76,9 +76,10 @@ def one_shot(
     from interstellar.runs.search_plan import Budget, SearchPlan
     from interstellar.searching.search_journal import read_written
     from interstellar.training.settings_changes import with_changes
+    from interstellar.workflow.audience import find_audience
     from interstellar.workflow.chosen_workers import choose_workers
     from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
-    from interstellar.workflow.progress import find_audience, search_table
+    from interstellar.workflow.search_progress import search_table
 
     if not no_plot:
         require_matplotlib()

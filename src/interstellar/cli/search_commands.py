@@ -210,7 +210,8 @@ def show_found(found: "SearchResult", *, as_json: bool) -> None:
 
 def show_winner(found: "SearchResult") -> None:
     """Print which network won, by how much, and what finding it took."""
-    from interstellar.workflow.progress import describe_changes, describe_seconds
+    from interstellar.workflow.audience import describe_seconds
+    from interstellar.workflow.search_progress import describe_changes
 
     best, result, finalists = found.best, found.result, found.finalists
     score = "none" if best.score is None else f"{best.score:.3f}"

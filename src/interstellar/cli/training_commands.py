@@ -98,7 +98,8 @@ def show_result(result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    from interstellar.workflow.progress import describe_seconds, describe_step
+    from interstellar.workflow.audience import describe_seconds
+    from interstellar.workflow.progress import describe_step
 
     took = f"{describe_seconds(result['seconds'])}, {describe_step(result['step_ms'])}"
     print_fields({"best_epoch": result["best_epoch"], "epochs": result["epochs"], "time": took})
@@ -154,6 +155,8 @@ def evaluate(
     `interstellar evaluate run --decode all` (every decoding with both kinds of candidates).
     """
     from interstellar.workflow import model as models
+    from interstellar.workflow.audience import find_audience
+    from interstellar.workflow.bars import work_shown
 
     if decode == EVERY_DECODING and (candidates is not None or negatives is not None):
         raise SettingsError(
@@ -165,9 +168,10 @@ def evaluate(
     if decode == EVERY_DECODING:
         show_decodings(model, split, as_json=as_json)
         return
-    metrics = model.evaluate(
-        split=split, decode=decode, candidates=candidates, negatives=negatives, seed=seed
-    )
+    with work_shown(find_audience()):
+        metrics = model.evaluate(
+            split=split, decode=decode, candidates=candidates, negatives=negatives, seed=seed
+        )
     reliability = model.evaluate_calibration(split=split) if calibration else None
     if reliability is not None and model.predictor.temperature is None:
         report(TOO_FEW_TO_CALIBRATE)

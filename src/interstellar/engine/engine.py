@@ -8,8 +8,9 @@ from typing import Any, Protocol, TypeAlias, final
 Plain: TypeAlias = dict[str, Any]
 """Values that JSON can write."""
 
-OnProgress: TypeAlias = Callable[[int, float, int], None]
-"""Is told the number of a piece, how many parts of it are done, and how many there are at most."""
+OnProgress: TypeAlias = Callable[[int, float, int, float | None], None]
+"""Is told the number of a piece, how many parts of it are done, how many there are at most, and how
+good it is by now, where that was just measured."""
 
 Workbench: TypeAlias = Callable[[Plain, OnProgress], Plain]
 """Does a piece of work, says how far it is, and returns what came of it."""
@@ -25,9 +26,9 @@ class EngineKind(StrEnum):
     RAY = "ray"
 
 
-def ignore(number: int, n_done: float, n_parts: int) -> None:
+def ignore(number: int, n_done: float, n_parts: int, score: float | None) -> None:
     """Take no note of how far a piece is."""
-    del number, n_done, n_parts
+    del number, n_done, n_parts, score
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def serve() -> None:
     begun: Plain = json.loads(lines.get())
     build_once = cache(lambda: _build(begun))
 
-    def tell_progress(*progress: float) -> None:
+    def tell_progress(*progress: float | None) -> None:
         answers.give({"progress": progress})
 
     while True:
@@ -78,7 +78,7 @@ def read_answer(line: bytes, number: int | None) -> Plain:
     match message:
         case {"outcome": dict()} | {"lost": str()} if number is not None:
             return dict(message)
-        case {"progress": [int(n), int() | float(), int()]} if n == number:
+        case {"progress": [int(n), int() | float(), int(), None | int() | float()]} if n == number:
             return dict(message)
         case {"beat": int() | float()} | {"error": str(), "is_input": bool()}:
             return dict(message)

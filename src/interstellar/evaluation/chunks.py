@@ -18,6 +18,7 @@ from torch import Tensor
 
 from interstellar.device import is_out_of_memory
 from interstellar.errors import SettingsError
+from interstellar.watching import say_how_far
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ def map_chunks(
             result = torch.cat([result[:n_done], part.new_empty((n_after, *part.shape[1:]))])
         result[n_done:n_after] = part
         n_done = n_after
+        say_how_far("scoring", min(n_done, n), n, "rows")
     return result[:n_done]
 
 

@@ -22,6 +22,7 @@ from interstellar.paths.walk_graph import WalkGraph
 from interstellar.paths.walk_index import WalkIndex
 from interstellar.paths.walk_settings import WalkRule, WalkSettings
 from interstellar.randomness import derive_key
+from interstellar.watching import say_how_far
 
 Progress = Callable[[int, int], None]
 """Is told how many paths are done, and of how many."""
@@ -110,6 +111,7 @@ class BiasedWalk:
             stop = min(start + chunk_size, self.n_paths)
             numbers = torch.arange(start, stop, device=self._index.keys.device)
             torch.from_numpy(table[start:stop]).copy_(self.paths(numbers))
+            say_how_far("sampling paths", stop, self.n_paths, "paths")
             if progress is not None:
                 progress(stop, self.n_paths)
         return PathTable(table)

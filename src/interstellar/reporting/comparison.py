@@ -14,6 +14,8 @@ from interstellar.searching.tried_network import formula_of, published_name
 
 SHOWN_METRICS = ("mrr", "hits@1", "hits@10", "auc_pr")
 """Of each split, in a table; the JSON object has all."""
+MOST_BESIDE = 5
+"""Groups that fit beside each other; of more each is a row."""
 MOST_LETTERS = 40
 """Of a setting in a table."""
 
@@ -118,6 +120,11 @@ class Comparison:
         shown |= self._measured() | self._differences()
         rows = list(zip(*shown.values(), strict=True))
         return Table(title="", columns=tuple(shown), rows=rows)
+
+    def narrow_table(self) -> Table:
+        """Return the same with few groups beside each other, for a terminal or a sheet of paper."""
+        table = self.table()
+        return table.turned() if len(table.rows) <= MOST_BESIDE else table
 
     def __str__(self) -> str:
         """Return the table as lines."""

@@ -30,6 +30,13 @@ class Table:
             rows=[[row[i] for i in kept] for row in self.rows],
         )
 
+    def turned(self) -> "Table":
+        """Return the same with columns as rows, as text: what stands in one is of any kind."""
+        first, *others = zip(
+            self.columns, *(map(format_cell, row) for row in self.rows), strict=True
+        )
+        return Table(title=self.title, columns=first, rows=others)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast, final, runtime_checkable
@@ -69,6 +70,8 @@ class RecordedRun:
     """Counts of the data; empty until it was read."""
     graph_sha256: str | None
     state: State
+    begun: float | None = None
+    """When, in seconds since 1970; None: the journal does not say."""
 
     @property
     def kind(self) -> Kind:
@@ -123,12 +126,21 @@ class Watched:
             data=data if isinstance(data, dict) else {},
             graph_sha256=graph_sha256 if isinstance(graph_sha256, str) else None,
             state=self._find_state(),
+            begun=moment_of(self.started),
         )
 
     def _find_state(self) -> State:
         if self._folder.is_finished:
             return State.FINISHED
         return State.STOPPED if self.last.get("event") == "stopped" else State.OPEN
+
+
+def moment_of(event: Event) -> float | None:
+    """Return when something happened, in seconds since 1970; None: that cannot be read."""
+    try:
+        return datetime.fromisoformat(event["time"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
 
 
 def is_measured(value: object) -> bool:

@@ -12,6 +12,7 @@ from interstellar.reporting.recorded_run import (
     RecordedRun,
     Watched,
     is_measured,
+    moment_of,
 )
 from interstellar.runs.experiment import Experiment
 from interstellar.runs.training_result import read_training_result
@@ -33,6 +34,8 @@ class Epoch:
     valid: Mapping[str, float]
     """Those of `METRICS` that there are; none where the epoch was not validated."""
     is_best: bool
+    when: float | None = None
+    """In seconds since 1970; None: the journal does not say."""
 
     @classmethod
     def of(cls, event: Event) -> "Epoch":
@@ -42,7 +45,8 @@ class Epoch:
         if not is_count or not (loss is None or is_number(loss)):
             raise ValueError
         measured = {name: valid[name] for name in METRICS if is_measured(valid.get(name))}
-        return cls(epoch=number, loss=loss, valid=measured, is_best=event["is_best"] is True)
+        is_best = event["is_best"] is True
+        return cls(epoch=number, loss=loss, valid=measured, is_best=is_best, when=moment_of(event))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

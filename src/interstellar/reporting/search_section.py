@@ -32,7 +32,6 @@ from interstellar.searching.trial import Trial
 from interstellar.searching.tried_network import (
     Changes,
     SearchedNetwork,
-    cell_of,
     formula_of,
     published_name,
 )
@@ -146,7 +145,7 @@ def gallery_section(search: RecordedSearch) -> Section | None:
             break
     drawings = [
         Drawing(
-            svg=draw_svg(cell_of(network)),
+            svg=draw_svg(network),
             caption=f"{place}. {search.metric} {format_cell(trial.score)}",
             text=_title(trial),
         )

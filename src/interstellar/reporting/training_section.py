@@ -20,7 +20,7 @@ from interstellar.reporting.recorded_training import Epoch, RecordedTraining
 from interstellar.reporting.run_section import describe_run, metrics_table, settings_sections
 from interstellar.reporting.search_charts import MOST_DOTS, MOST_ROWS, table_of_lines
 from interstellar.rivals.catalogue import Rival, facts_of
-from interstellar.searching.tried_network import TriedNetwork, cell_of, formula_of, published_name
+from interstellar.searching.tried_network import TriedNetwork, formula_of, published_name
 
 
 def training_section(training: RecordedTraining, ranks: Sequence[Section] = ()) -> Section:
@@ -47,7 +47,7 @@ def picture(network: TriedNetwork) -> Block:
         said = {"idea": model.idea, "formula": model.formula, "paper": model.paper}
         return Facts(pairs=list(said.items()))
     drawing = Drawing(
-        svg=draw_svg(cell_of(network)),
+        svg=draw_svg(network),
         caption=published_name(network) or "The architecture",
         text=formula_of(network),
     )

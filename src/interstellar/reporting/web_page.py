@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import assert_never
 from urllib.parse import quote
 
-from interstellar.architecture.drawing import NAMESPACE
+from interstellar.architecture.picture import NAMESPACE
 from interstellar.printable import printable
 from interstellar.reporting.charts import draw_chart
 from interstellar.reporting.document import (
@@ -33,8 +33,6 @@ from interstellar.reporting.document import (
 )
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-LONG = 24
-"""Letters of a cell that is not to become a narrow column of words."""
 LONG = 24
 """Letters of a cell that is not to become a narrow column of words."""
 _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -121,7 +119,7 @@ def write_table(table: Table) -> str:
     caption = f"<caption>{escape_text(table.title)}</caption>" if table.title else ""
     named = escape(printable(table.title or "Table"))
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{named}">'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{named}">'
         f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n"
     )
 

@@ -9,6 +9,7 @@ from interstellar.errors import SettingsError
 from interstellar.records.safe_files import find_run_around, refuse_output, replacing_file
 from interstellar.reporting.comparison import Comparison, compare_runs
 from interstellar.reporting.document import Block, Document, Section
+from interstellar.reporting.event_files import write_event_files
 from interstellar.reporting.markdown import to_markdown
 from interstellar.reporting.reading import Recorded, read_runs
 from interstellar.reporting.recorded_run import Given, State, StrPath
@@ -28,6 +29,8 @@ class PageFormat(StrEnum):
 
     HTML = "html"
     MARKDOWN = "md"
+    TENSORBOARD = "tensorboard"
+    """No page, but a folder of event files."""
 
 
 def report(
@@ -44,16 +47,21 @@ def report(
     Args:
         runs: The folder of a run, a `Model` or a `SearchResult`; or several of them.
         out: The file; `.md` makes it Markdown, anything else HTML.
-        format: html or md, where the ending does not say.
+        format: html or md, where the ending does not say; with tensorboard `out` is a new folder of
+            event files that TensorBoard shows.
         ranks: Also ask the trained networks, and show where their ranks on the test split come
             from: by relation, kind of relation and distance. Of link prediction only.
         device: Where they are asked.
-        overwrite: Whether a file that exists may be replaced.
+        overwrite: Whether a file, or a folder of event files, that exists may be replaced.
     """
     path = Path(out)
     wanted = _choose_format(path, format)
-    refuse_output(path, overwrite=overwrite)
     _refuse_folder_of_run(path)
+    if wanted is PageFormat.TENSORBOARD:
+        _refuse_ranks(ranks)
+        write_event_files(read_runs(runs), path, overwrite=overwrite)
+        return path
+    refuse_output(path, overwrite=overwrite)
     document = build_document(read_runs(runs), ranks_on=device if ranks else None)
     match wanted:
         case PageFormat.HTML:
@@ -97,7 +105,7 @@ def build_document(runs: Sequence[Recorded], *, ranks_on: str | None = None) -> 
 
 def comparison_section(runs: Sequence[Recorded]) -> Section:
     """Return runs in one table, and their curves over each other."""
-    blocks: list[Block] = [compare_runs(runs).table()]
+    blocks: list[Block] = [compare_runs(runs).narrow_table()]
     for searches in _comparable(run for run in runs if isinstance(run, RecordedSearch)):
         known = [search for search in searches if search.known]
         if len(known) > 1:
@@ -130,6 +138,13 @@ def _choose_format(path: Path, given: str | None) -> PageFormat:
     if given is not None:
         return choose("format", given, PageFormat)
     return PageFormat.MARKDOWN if path.suffix.lower() == ".md" else PageFormat.HTML
+
+
+def _refuse_ranks(ranks: bool) -> None:
+    if ranks:
+        raise SettingsError(
+            "`ranks` are parts of a page, and event files have none. Leave one of the two out."
+        )
 
 
 def _refuse_folder_of_run(path: Path) -> None:

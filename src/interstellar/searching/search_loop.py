@@ -64,6 +64,8 @@ class SearchLoop:
         self.under_way: dict[int, Proposal] = {}
         self.epochs_by_number: dict[int, tuple[float, int]] = {}
         """Of those under way: epochs done, and epochs at most."""
+        self.curve_by_number: dict[int, list[float]] = {}
+        """Of those under way: the metric at each validation that was heard of."""
         self.budget = budget
         self.n_shared = 0
         self.failures: list[str] = []
@@ -192,8 +194,12 @@ class SearchLoop:
         deadline = None if left is None else time.monotonic() + left + self.grace_seconds
         return engine.wait(deadline, self._note_progress)
 
-    def _note_progress(self, number: int, n_epochs: float, max_epochs: int) -> None:
+    def _note_progress(
+        self, number: int, n_epochs: float, max_epochs: int, score: float | None
+    ) -> None:
         self.epochs_by_number[number] = (n_epochs, max_epochs)
+        if score is not None:
+            self.curve_by_number.setdefault(number, []).append(score)
         self._on_change(self)
 
     def _fill(self, engine: Engine) -> None:
@@ -286,6 +292,7 @@ class SearchLoop:
         """Take note of an end, and tell the strategy."""
         proposal = self.under_way.pop(number)
         self.epochs_by_number.pop(number, None)
+        self.curve_by_number.pop(number, None)
         if proposal.architecture is not None:
             trial = Trial.of(proposal, result)
             self._n_repeats = 0 if result.reused is None else self._n_repeats + 1

@@ -30,7 +30,7 @@ class Watch:
             training.run_epoch(self)
         except TimeoutError:
             return Stop.TIME
-        self._tell(1.0)
+        self._tell(1.0, newest_score(training))
         return Stop.TIME if time.perf_counter() > self._end else None
 
     def on_step(self, n_done: int, n_steps: int) -> None:
@@ -43,10 +43,17 @@ class Watch:
     def on_epoch(self, report: EpochReport, training: Training) -> None:
         pass
 
-    def _tell(self, share: float) -> None:
+    def _tell(self, share: float, score: float | None = None) -> None:
         n_done, n_epochs = self._epochs
         self._told_at = time.perf_counter()
-        self._on_progress(self._number, round(n_done + share, 2), n_epochs)
+        self._on_progress(self._number, round(n_done + share, 2), n_epochs, score)
+
+
+def newest_score(training: Training) -> float | None:
+    """Return the metric after the last epoch; None: it was not validated, or is no number."""
+    valid = training.progress.reports[-1].valid
+    score = None if valid is None else valid[training.settings.metric]
+    return score if score is not None and math.isfinite(score) else None
 
 
 @final

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from torch import Tensor
+
 from interstellar.data.graph import GraphPair
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
@@ -15,9 +17,11 @@ from interstellar.inference.iterated_alignment import (
     Round,
     iterate_run,
 )
-from interstellar.inference.whole_alignment import AlignmentSettings
+from interstellar.inference.whole_alignment import AlignmentSettings, WholeAlignment, align
 from interstellar.runs.trained_run import TrainedRun
-from interstellar.workflow.progress import Audience, describe_seconds, tell, training_bar
+from interstellar.workflow.audience import Audience, describe_seconds, tell
+from interstellar.workflow.bars import work_shown
+from interstellar.workflow.progress import training_bar
 
 NumberByName: TypeAlias = dict[str, float | int]
 
@@ -71,6 +75,19 @@ def compare_decodings(
         decoding.value: {c.value: evaluate_if_it_fits(decoding, c) for c in Candidates}
         for decoding in Decoding
     }
+
+
+def align_shown(
+    audience: Audience,
+    graph: GraphPair,
+    first: Tensor,
+    second: Tensor,
+    settings: AlignmentSettings,
+    seed: int,
+) -> WholeAlignment:
+    """Return the whole alignment, with a bar while it is computed."""
+    with work_shown(audience):
+        return align(graph, first, second, settings, seed=seed)
 
 
 def tell_beforehand(graph: GraphPair, settings: AlignmentSettings, audience: Audience) -> None:

@@ -10,8 +10,8 @@ from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
 from interstellar.searching.model_choice import Heat, compare_models, keeping_nodes
 from interstellar.training.settings import ModelKind
 from interstellar.training.settings_changes import SettingsChanges
+from interstellar.workflow.audience import Audience, tell
 from interstellar.workflow.given import GivenSettings, build_experiment, final_settings
-from interstellar.workflow.progress import Audience, tell
 from interstellar.workflow.search_result import Stage
 
 COMPARED = (ModelKind.WALKS, ModelKind.PROPAGATION)

@@ -11,7 +11,7 @@ from interstellar.errors import SettingsError
 from interstellar.runs.search_plan import Budget
 from interstellar.searching.workers import Workers
 from interstellar.workflow.given import count_triplets
-from interstellar.workflow.progress import Audience, tell
+from interstellar.workflow.audience import Audience, tell
 
 MOST_WORKERS = 8
 LEAST_SECONDS = 60.0

@@ -33,7 +33,8 @@ from interstellar.training.presets import Preset, find_row, paper_preset, search
 from interstellar.training.rival_defaults import rival_settings
 from interstellar.training.settings import ModelKind, TrainingSettings
 from interstellar.words import choose
-from interstellar.workflow.progress import Audience, tell
+from interstellar.workflow.audience import Audience, tell
+from interstellar.workflow.bars import work_shown
 from interstellar.workflow.search_result import SearchResult
 
 GivenArchitecture: TypeAlias = (
@@ -48,7 +49,8 @@ def read_data(data: Source | AnyGraph, audience: Audience) -> AnyGraph:
     """Return a graph that is loaded already as it is, and read anything else that `load` takes."""
     if isinstance(data, KnowledgeGraph | GraphPair):
         return data
-    graph: AnyGraph = load(data)
+    with work_shown(audience):
+        graph: AnyGraph = load(data)
     for note in graph.notes:
         tell(audience, f"note: {note}")
     return graph

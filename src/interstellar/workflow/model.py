@@ -21,7 +21,6 @@ from interstellar.inference.export import Exported, export_embeddings
 from interstellar.inference.iterated_alignment import IterationSettings, alignment_of, refuse_round
 from interstellar.inference.prediction import Answers, RunPredictor, build_predictor
 from interstellar.inference.query_file import FileOutcome, answer_file
-from interstellar.inference.whole_alignment import align
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import new_folder, refuse_taken
 from interstellar.rivals.notation import model_formula
@@ -35,11 +34,13 @@ from interstellar.tasks.splits import Split
 from interstellar.words import choose
 from interstellar.workflow.aligning import (
     NumberByName,
+    align_shown,
     compare_decodings,
     tell_beforehand,
     train_in_rounds,
 )
-from interstellar.workflow.progress import find_audience, tell, training_bar
+from interstellar.workflow.audience import find_audience, tell
+from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
 
 
@@ -243,15 +244,14 @@ class Model:
                 "Give `iterate` too, or leave `epochs` out."
             )
         refuse_round(self.path)
-        audience = find_audience(is_wanted=progress)
-        task = alignment_of(self.trained, self.path)
+        audience, task = find_audience(is_wanted=progress), alignment_of(self.trained, self.path)
         tell_beforehand(task.graph, settings, audience)
         iterated = None
         if iterate is not None:
             rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
             iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
         run = self.trained if iterated is None else iterated.trained
-        whole = align(task.graph, *task.tables(run.subjects), settings, seed=seed)
+        whole = align_shown(audience, task.graph, *task.tables(run.subjects), settings, seed)
         return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
     def update(

@@ -29,9 +29,11 @@ from interstellar.searching.trial import Trial
 from interstellar.searching.trials import Trials
 from interstellar.searching.workers import Workers
 from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.audience import Audience, tell
 from interstellar.workflow.model import Model
-from interstellar.workflow.progress import Audience, search_table, tell, training_bar
+from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import RunPlace, StrPath
+from interstellar.workflow.search_progress import search_table
 
 TUNING_TRIALS = 50
 """As in the paper."""

@@ -25,6 +25,7 @@ from interstellar.runs.search_plan import (
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
 from interstellar.training.settings_changes import SettingsChanges, with_changes
+from interstellar.workflow.audience import find_audience
 from interstellar.workflow.chosen_model import choose_model, is_open
 from interstellar.workflow.chosen_plan import (
     choose_plan,
@@ -48,7 +49,6 @@ from interstellar.workflow.given import (
     refuse_unknown,
     trial_settings,
 )
-from interstellar.workflow.progress import find_audience
 from interstellar.workflow.run_place import StrPath, choose_place
 from interstellar.workflow.search_result import TUNING_TRIALS, SearchResult, Stage
 

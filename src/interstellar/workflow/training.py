@@ -13,6 +13,7 @@ from interstellar.errors import SettingsError
 from interstellar.runs.training_run import train_run
 from interstellar.training.settings import ModelKind
 from interstellar.training.settings_changes import SettingsChanges, with_changes
+from interstellar.workflow.audience import find_audience
 from interstellar.workflow.given import (
     GivenArchitecture,
     GivenSettings,
@@ -25,7 +26,7 @@ from interstellar.workflow.given import (
     refuse_unknown,
 )
 from interstellar.workflow.model import Model
-from interstellar.workflow.progress import find_audience, training_bar
+from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import StrPath, choose_place
 
 

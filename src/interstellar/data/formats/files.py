@@ -4,6 +4,7 @@ import io
 import lzma
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -17,11 +18,13 @@ from interstellar.data.findings import Findings
 from interstellar.data.spelling import shorten
 from interstellar.errors import SettingsError
 from interstellar.printable import printable
+from interstellar.watching import is_watched, say_how_far
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 PACKING_BY_SUFFIX = {".gz": "gzip", ".zst": "zstd"}
 """Those that Arrow packs and unpacks."""
 UNPACKING_ERRORS = (OSError, lzma.LZMAError, EOFError)
+LOOK_SECONDS = 0.1
 SIZE_VARIABLE = "INTERSTELLAR_MAX_UNPACKED_GB"
 
 
@@ -81,17 +84,41 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes, unpacking .gz, .xz and .zst as they come."""
     suffix = path.suffix.lower()
     if suffix == ".xz":
-        with lzma.open(path) as stream:
-            yield stream
+        with path.open("rb") as packed, saying_how_far(packed, path), lzma.open(packed) as unpacked:
+            yield unpacked
     elif suffix in PACKING_BY_SUFFIX:
-        with path.open("rb") as packed:
+        with path.open("rb") as packed, saying_how_far(packed, path):
             yield pa.CompressedInputStream(packed, PACKING_BY_SUFFIX[suffix])
     elif str(path).isprintable():
-        with pa.OSFile(str(path)) as stream:  # Arrow reads its own files without the GIL
+        # Arrow reads its own files without the GIL
+        with pa.OSFile(str(path)) as stream, saying_how_far(stream, path):
             yield stream
     else:  # Arrow wants text, but the system allows any bytes in the name of a file
-        with path.open("rb") as stream:
+        with path.open("rb") as stream, saying_how_far(stream, path):
             yield stream
+
+
+@contextmanager
+def saying_how_far(stream: IO[bytes], path: Path) -> Iterator[None]:
+    """Look now and then how much of a file has been read, where somebody wants to know."""
+    if not is_watched():
+        yield
+        return
+    work, n_bytes, is_over = f"reading {path.name}", path.stat().st_size, threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(LOOK_SECONDS):
+            with suppress(OSError, ValueError):  # a pipe has no place; it may be closed by now
+                say_how_far(work, min(stream.tell(), n_bytes - 1), n_bytes, "bytes")
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        looking.join()
+        say_how_far(work, n_bytes, n_bytes, "bytes")
 
 
 def is_readable_file(path: Path, findings: Findings) -> bool:
