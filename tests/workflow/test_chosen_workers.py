@@ -7,8 +7,8 @@ import interstellar as ist
 from interstellar.engine.ray_cluster import RayCluster
 from interstellar.searching.workers import Workers
 from interstellar.workflow import chosen_workers
-from interstellar.workflow.chosen_workers import choose_workers
 from interstellar.workflow.audience import Audience
+from interstellar.workflow.chosen_workers import choose_workers
 
 CPU = torch.device("cpu")
 DATA = "geography-S3"

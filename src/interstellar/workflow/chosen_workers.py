@@ -10,8 +10,8 @@ from interstellar.engine.ray_cluster import RayCluster, join_cluster, share_of
 from interstellar.errors import SettingsError
 from interstellar.runs.search_plan import Budget
 from interstellar.searching.workers import Workers
-from interstellar.workflow.given import count_triplets
 from interstellar.workflow.audience import Audience, tell
+from interstellar.workflow.given import count_triplets
 
 MOST_WORKERS = 8
 LEAST_SECONDS = 60.0
