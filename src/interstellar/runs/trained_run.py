@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load
+from safetensors.torch import load_file
 from torch import Tensor
 
 from interstellar.data.graph import KnowledgeGraph
@@ -144,13 +144,14 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
 def load_weights(network: Network, path: Path, *, sha256: object = None) -> None:
     """Set the parameters of a network to those of a file, whose hash may be known."""
     try:
-        content = path.read_bytes()
-        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if sha256 is not None and found != sha256:
             raise DataError(
                 f"{path} does not have the hash that result.json says: it was cut or altered. "
                 "Take it from a copy."
             )
-        weights = load(content)
+        weights = load_file(path)
     except (OSError, SafetensorError) as error:
         raise DataError(f"{path} cannot be read ({error}). Take it from a copy.") from error
     for name, parameter in network.named_parameters():

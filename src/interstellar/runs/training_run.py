@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import final
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from interstellar.data.graph import AnyGraph
@@ -58,6 +57,7 @@ from interstellar.training.checkpoints import (
 )
 from interstellar.training.loop import EpochReport, Observer, Progress, SilentObserver, Training
 from interstellar.training.settings import TrainingSettings
+from interstellar.training.tensor_file import tensor_file
 
 CHECKPOINT_SECONDS = 60.0
 """Checkpoints are written at most this often, and whenever a run is stopped before its end."""
@@ -208,8 +208,10 @@ def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Pr
 
 def parameters_sha256(parameters: Mapping[str, Tensor]) -> str:
     """Return the hash of the file of weights that would hold these."""
-    content = save({name: t.detach().cpu().clone() for name, t in parameters.items()})
-    return hashlib.sha256(content).hexdigest()
+    digest = hashlib.sha256()
+    for block in tensor_file(parameters):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def take_up(opened: OpenRun, prepared: Prepared) -> None:
@@ -290,9 +292,9 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         for split in Split
     }
     evaluation_seconds = time.perf_counter() - started
-    weights = save({name: t.cpu().contiguous() for name, t in training.best_parameters().items()})
+    weights = training.best_parameters()
     with replacing_file(run.weights_file) as file:
-        file.write(weights)
+        file.writelines(tensor_file(weights))
     write_checkpoint(run.state_file, checkpoint_of(training))
     progress = training.progress
     result: Result = {
@@ -307,7 +309,7 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         "path_seconds": round(prepared.path_seconds, 3),
         "evaluation_seconds": round(evaluation_seconds, 3),
         "paths_sha256": prepared.paths.sha256,
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "weights_sha256": parameters_sha256(weights),
         "seed": prepared.experiment.seed,
     }
     result = opened.finish(result, best_epoch=progress.best_epoch, epochs=progress.n_epochs)

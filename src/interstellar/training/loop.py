@@ -223,7 +223,7 @@ class Training:
             tensor.copy_(tensors[name])
         self._at_epoch = self._clone_state()
         self._best = {
-            name: tensors[f"best.{name}"].to(view.device)
+            name: tensors[f"best.{name}"].to(view.device, copy=True)  # not those of an open file
             for name, view in self._parameters.views.items()
         }
         self._stopping.best_score = progress.best_score
