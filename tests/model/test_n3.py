@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from interstellar.architecture.literature import LITERATURE
-from interstellar.model.n3 import add_to_table
+from interstellar.model.n3 import add_slopes
 from interstellar.model.path_network import NetworkForm, PathNetwork
 from tests.training.test_step import DIM, ONE_WAY, TWO_WAY, build_network
 
@@ -27,7 +27,7 @@ def test_a_row_counts_as_often_as_it_is_read_and_is_added_to_what_is_there(
     cost = 0.5 * torch.complex(*embeddings.chunk(2, dim=1)).abs().pow(3).sum()
 
     with torch.no_grad():
-        add_to_table(network, table, ids, 0.5)
+        add_slopes(table, ids, 0.5, DIM // 2)
 
     [expected] = torch.autograd.grad(cost, [exact])
     torch.testing.assert_close(table.grad, 1 + expected.float())
@@ -39,7 +39,7 @@ def test_an_embedding_of_zeros_has_no_gradient() -> None:
 
     with torch.no_grad():
         table[3] = 0
-        add_to_table(network, table, torch.tensor([3]), 1e6)
+        add_slopes(table, torch.tensor([3]), 1e6, DIM // 2)
 
     assert table.grad is not None
     assert (table.grad == 1).all()

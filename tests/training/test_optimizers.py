@@ -202,4 +202,4 @@ def test_a_snapshot_is_a_copy_and_can_be_restored() -> None:
     ("shape", "numbers"), [((1, 3), 384), ((128, 3), 384), ((129, 3), 768), ((5,), 128)]
 )
 def test_room_is_made_for_whole_blocks_of_rows(shape: tuple[int, ...], numbers: int) -> None:
-    assert room(torch.empty(shape)) == numbers
+    assert room(torch.Size(shape)) == numbers

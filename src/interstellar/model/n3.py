@@ -8,7 +8,7 @@ weight · (N(s) + N(r) + N(o)), with both embeddings of s and o, and r⁻¹ too,
 import torch
 from torch import Tensor
 
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.path_network import SUBJECTS, PathNetwork
 
 
 @torch.no_grad()
@@ -16,19 +16,28 @@ def add_n3_gradient(
     network: PathNetwork, subjects: Tensor, relations: Tensor, objects: Tensor, weight: float
 ) -> None:
     """Add the gradient of what the steps of some paths cost; all ids are (batch, length)."""
+    half = network.size.dim // 2
+    for table, ids in rows_read(network, subjects, relations, objects).items():
+        add_slopes(network.get_parameter(table), ids, weight, half)
+
+
+def rows_read(
+    network: PathNetwork, subjects: Tensor, relations: Tensor, objects: Tensor
+) -> dict[str, Tensor]:
+    """Return the rows of each table that some paths read, a row as often as it is read."""
     if network.form.is_two_way:
-        add_to_table(network, network.entities, torch.cat([subjects, objects]), weight)
         relations = torch.cat([relations, network.inverse(relations)])
-    else:
-        add_to_table(network, network.one_way_subjects, subjects, weight)
-        add_to_table(network, network.entities, objects, weight)
-    add_to_table(network, network.relations, relations, weight)
+        return {"entities": torch.cat([subjects, objects]), "relations": relations}
+    return {SUBJECTS: subjects, "entities": objects, "relations": relations}
 
 
-def add_to_table(network: PathNetwork, table: Tensor, ids: Tensor, weight: float) -> None:
-    """Add weight · 3 |z| z to the gradient of a table's rows, as often as `ids` has them."""
+def add_slopes(table: Tensor, ids: Tensor, weight: float, half: int) -> None:
+    """Add weight · 3 |z| z to the gradient of a table's rows, as often as `ids` has them.
+
+    A row is one embedding or several; the real part of each has `half` numbers.
+    """
     assert table.grad is not None
-    ids, half = ids.reshape(-1), network.size.dim // 2
+    ids = ids.reshape(-1)
     if table.device.type == "cuda":  # nothing may wait for the number of rows there
         from interstellar.model.network_kernels import add_n3_slopes  # noqa: PLC0415 (triton)
 

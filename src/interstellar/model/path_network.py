@@ -1,7 +1,8 @@
 """The cell unrolled over paths, with its embeddings: everything that is trained."""
 
+import math
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +35,25 @@ class NetworkSize:
     dim: int
 
 
+class SpreadRows(Protocol):
+    """The embeddings of entities where several processes hold them, each some rows."""
+
+    def look_up(self, ids: Tensor, *, table: str, columns: tuple[int, int]) -> Tensor:
+        """Return rows of a table by name, from one column to another, (…, width)."""
+
+    def multiply_out(self, v: Tensor) -> Tensor:
+        """Return the logits of all entities, (rows, n_entities)."""
+
+    def gather(self, *, table: str) -> Tensor:
+        """Return a whole table, on the CPU."""
+
+
+SUBJECTS = "one_way_subjects"
+"""The table of subjects where there is one way; with two, `entities` has them too."""
+DRAWN_NUMBERS = 2**22
+"""Of a table that exist at once while its rows are drawn."""
+
+
 @final
 class PathNetwork(nn.Module):
     """Subject, object and relation tables, and the cell between them."""
@@ -47,6 +67,10 @@ class PathNetwork(nn.Module):
         self.dropout = dropout
         self.n_table_rows: int | None = None
         """Rows of zeros included for which there is room behind the entities, if any was made."""
+        self.spread: SpreadRows | None = None
+        """Where other processes hold rows of entities, all of them; then here are only some."""
+        self.first_row = 0
+        """The entity of the first row that is here."""
         n_tables = 2 if form.is_two_way else 1
         self.entities = nn.Parameter(torch.empty(size.n_entities, n_tables * size.dim))
         if not form.is_two_way:
@@ -83,7 +107,19 @@ class PathNetwork(nn.Module):
     @property
     def subjects(self) -> Tensor:
         """The subject table, (n_entities, dim)."""
+        if self.spread is not None:
+            table, columns = self._subject_place
+            return self.spread.gather(table=table)[:, slice(*columns)]
+        return self._subjects_here
+
+    @property
+    def _subjects_here(self) -> Tensor:
         return self.entities[:, self.size.dim :] if self.form.is_two_way else self.one_way_subjects
+
+    @property
+    def _subject_place(self) -> tuple[str, tuple[int, int]]:
+        dim = self.size.dim
+        return ("entities", (dim, 2 * dim)) if self.form.is_two_way else (SUBJECTS, (0, dim))
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
@@ -91,8 +127,8 @@ class PathNetwork(nn.Module):
 
         The latter is what torch gives a linear layer by itself, and so the authors' program.
         """
-        for table in (self.objects, self.subjects):
-            table.copy_(nn.init.xavier_uniform_(torch.empty_like(table), generator=generator))
+        for table in (self.objects, self._subjects_here):
+            draw_rows(table, self.first_row, self.size.n_entities, generator)
         for name, parameter in self.named_parameters():
             if name == "relations":
                 nn.init.xavier_uniform_(parameter, generator=generator)
@@ -145,19 +181,23 @@ class PathNetwork(nn.Module):
 
     def look_up_subjects(self, ids: Tensor) -> Tensor:
         """Return rows of the subject table."""
-        if not self.form.is_two_way:
-            return look_up(self.one_way_subjects, self.one_way_subjects.grad, ids)
-        gradient = self.entities.grad
-        return look_up(
-            self.subjects, None if gradient is None else gradient[:, self.size.dim :], ids
-        )
+        table, columns = self._subject_place
+        return self._look_up(ids, table, columns)
 
     def look_up_objects(self, ids: Tensor) -> Tensor:
         """Return rows of the object table."""
-        gradient = self.entities.grad
-        return look_up(
-            self.objects, None if gradient is None else gradient[:, : self.size.dim], ids
-        )
+        return self._look_up(ids, "entities", (0, self.size.dim))
+
+    def look_up_entities(self, ids: Tensor) -> Tensor:
+        """Return rows of all that outputs are multiplied with."""
+        return self._look_up(ids, "entities", (0, self.entities.shape[1]))
+
+    def _look_up(self, ids: Tensor, name: str, columns: tuple[int, int]) -> Tensor:
+        if self.spread is not None:
+            return self.spread.look_up(ids, table=name, columns=columns)
+        table = self.get_parameter(name)
+        place, gradient = slice(*columns), table.grad
+        return look_up(table[:, place], None if gradient is None else gradient[:, place], ids)
 
     def inverse(self, relation_ids: Tensor) -> Tensor:
         """Return the inverse of each relation; that of an inverse is the relation itself."""
@@ -168,6 +208,8 @@ class PathNetwork(nn.Module):
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
         """Return the logits of all entities, (n, n_entities), as objects of single triplets."""
         v = self.unroll(subject_ids.unsqueeze(1), relation_ids.unsqueeze(1)).squeeze(1)
+        if self.spread is not None:
+            return self.spread.multiply_out(v)
         return multiply_out(v, self.entities)
 
 
@@ -207,6 +249,22 @@ class OutputNorm(nn.Module):
         """Return v, (rows, dim), normalised over the rows."""
         scale, shift = self.affine.unbind()
         return normalise(v, scale, shift)
+
+
+def draw_rows(rows: Tensor, first: int, n_entities: int, generator: torch.Generator) -> None:
+    """Draw a table of entities Xavier-uniformly, and keep the rows that begin with the first.
+
+    On the CPU, where numbers come one after the other, however many are drawn at once.
+    """
+    width = rows.shape[1]
+    bound = math.sqrt(3) * math.sqrt(2 / (n_entities + width))  # as torch rounds it
+    n_at_once = max(1, DRAWN_NUMBERS // width)
+    for start in range(0, n_entities, n_at_once):
+        n = min(n_at_once, n_entities - start)
+        drawn = torch.empty(n, width).uniform_(-bound, bound, generator=generator)
+        kept = range(max(start, first), min(start + n, first + len(rows)))
+        if kept:
+            rows[kept[0] - first : kept[-1] + 1 - first] = drawn[kept[0] - start :][: len(kept)]
 
 
 def normalise(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:

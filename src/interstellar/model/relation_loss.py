@@ -19,7 +19,6 @@ from torch import Tensor
 
 from interstellar.architecture.architecture import Activation, Combinator
 from interstellar.model.combinators import adjoint
-from interstellar.model.embedding_table import look_up
 from interstellar.model.path_cell import PathCell, choose
 from interstellar.model.path_network import PathNetwork
 from interstellar.model.softmax_loss import cross_entropy
@@ -79,8 +78,7 @@ def relation_logits(
     """
     n = network.size.n_relations
     ids = torch.cat([subjects, objects])
-    rows = look_up(network.entities, network.entities.grad, ids)
-    of_subjects, of_objects = rows.chunk(2)
+    of_subjects, of_objects = network.look_up_entities(ids).chunk(2)
     O_s, S_s = of_subjects.chunk(2, dim=1)
     s = torch.stack([S_s, O_s])  # the second way reads the object table
     o = torch.stack(of_objects.chunk(2, dim=1))

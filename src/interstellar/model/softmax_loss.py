@@ -9,7 +9,9 @@ With label smoothing ε (Szegedy et al. 2016), the target is (1 − ε) · one-h
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -120,11 +122,22 @@ def sampled_softmax_loss(
     """
     if is_first:
         table.gradient.zero_()
-    outputs = v.detach().requires_grad_()
     values = table.values.detach().requires_grad_()  # else nothing asks for its gradient
-    candidates = look_up(values, table.gradient, negatives)
-    answers = look_up(values, table.gradient, true)
-    weight = math.log(table.n_entities / len(negatives))
+    find_rows = partial(look_up, values, table.gradient)
+    return estimate_softmax_loss(v, find_rows, true, negatives, table.n_entities)
+
+
+def estimate_softmax_loss(
+    v: Tensor,
+    find_rows: Callable[[Tensor], Tensor],
+    true: Tensor,
+    negatives: Tensor,
+    n_entities: int,
+) -> tuple[Tensor, Tensor]:
+    """Do the same with rows of the table that a function looks up; it adds their gradients too."""
+    outputs = v.detach().requires_grad_()
+    candidates, answers = find_rows(negatives), find_rows(true)
+    weight = math.log(n_entities / len(negatives))
     logits = outputs @ candidates.T + weight
     logits = logits.masked_fill(negatives == true.unsqueeze(1), -math.inf)
     true_logits = (outputs * answers).sum(dim=1, keepdim=True)

@@ -11,23 +11,15 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError, TrainingError
-from interstellar.model.path_network import PathNetwork
-from interstellar.model.propagation_network import PropagationNetwork
 from interstellar.randomness import derive_key
 from interstellar.rivals.network import Network
-from interstellar.training.autograd_step import AutogradStep
-from interstellar.training.optimizers import FlatParameters
-from interstellar.training.propagation_step import ready_propagation_step
-from interstellar.training.ready_step import ready_step
-from interstellar.training.rival_step import ready_rival_step
 from interstellar.training.settings import TrainingSettings
+from interstellar.training.state import OneDevice, Snapshot, State
 from interstellar.training.step import StepPlan, TrainingStep
 from interstellar.training.threads import fitting_threads
 
 Measure: TypeAlias = Callable[[Network], Mapping[str, float]]
 """Returns the metrics of a network on the validation split, and as `n` how many ranks it has."""
-
-Snapshot: TypeAlias = dict[str, Tensor]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +108,10 @@ class EarlyStopping:
         return 0 < patience <= self.n_without_gain
 
 
+BeginState: TypeAlias = Callable[[Network, Tensor, TrainingSettings], State]
+"""Takes a network with its initial weights, rows of what is learnt, and settings."""
+
+
 class Observer(Protocol):
     """Is told how training goes; may raise to stop it."""
 
@@ -149,32 +145,31 @@ class Training:
         *,
         seed: int,
         measure: Measure,
+        begin: BeginState = OneDevice,
     ) -> None:
+        """Be ready to train; `begin` puts the network where it is trained."""
         started = time.perf_counter()
-        network.initialise(torch.Generator().manual_seed(torch_seed(seed, "initial weights")))
+        network.initialise(torch.Generator().manual_seed(initial_seed(seed)))
         self.network = network
         self.settings = settings
         self.seed = seed
         self.progress = Progress()
         self._measure = measure
         self._stopping = EarlyStopping(settings.patience)
-        self._parameters = FlatParameters(network, paths.device)
-        self._step, self._compute = make_ready(network, paths, settings, self._parameters)
-        self._at_epoch: Snapshot = self._clone_state()
-        self._best: Snapshot = self._parameters.snapshot()
+        self._state = begin(network, paths, settings)
         self.setup_seconds = time.perf_counter() - started
 
     @property
     def plan(self) -> StepPlan | None:
         """How a step along paths was cut to the memory; None: it is one of a propagation."""
-        return self._step.plan if isinstance(self._step, TrainingStep) else None
+        return self._state.step.plan if isinstance(self._state.step, TrainingStep) else None
 
     def run(self, observer: Observer) -> None:
         """Train until early stopping or the last epoch; then the network is its best self."""
         while not self.progress.is_over:
             report = self.run_epoch(observer)
             observer.on_epoch(report, self)
-        self._parameters.restore(self._best)
+        self._state.restore_best()
 
     def run_epoch(self, observer: Observer) -> EpochReport:
         """Train one epoch, and validate if it is time."""
@@ -188,7 +183,7 @@ class Training:
             valid = dict(self._measure(self.network))
             is_best = self._stopping.observe(epoch, self._select(valid), count_ranks(valid))
         if is_best:
-            self._best = self._parameters.snapshot()
+            self._state.keep_best()
         report = EpochReport(
             epoch=epoch,
             loss=loss,
@@ -196,36 +191,26 @@ class Training:
             is_best=is_best,
             train_seconds=trained - started,
             valid_seconds=time.perf_counter() - trained,
-            step_ms=1000 * (trained - started) / self._step.n_steps,
+            step_ms=1000 * (trained - started) / self._state.step.n_steps,
         )
         self._note(report, is_over=is_last or self._stopping.is_over)
         return report
 
     def saved_tensors(self) -> Snapshot:
         """Return the tensors of the last finished epoch, and the best parameters so far."""
-        return self._at_epoch | {f"best.{name}": t for name, t in self._best.items()}
+        return self._state.saved_tensors()
 
     def best_parameters(self) -> Snapshot:
         """Return the parameters of the best epoch by name."""
-        return self._best
+        return self._state.best_parameters()
 
     def begin_from(self, parameters: Mapping[str, Tensor]) -> None:
         """Set the parameters that the first epoch starts from, by name, in place of the draw."""
-        shapes = {name: view.shape for name, view in self._parameters.views.items()}
-        assert {name: tensor.shape for name, tensor in parameters.items()} == shapes
-        self._parameters.restore(dict(parameters))
-        self._at_epoch = self._clone_state()
-        self._best = self._parameters.snapshot()
+        self._state.begin_from(parameters)
 
     def resume(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
         """Go on from what `saved_tensors` and `progress` were; more epochs may be wanted now."""
-        for name, tensor in self._step.state_tensors().items():
-            tensor.copy_(tensors[name])
-        self._at_epoch = self._clone_state()
-        self._best = {
-            name: tensors[f"best.{name}"].to(view.device, copy=True)  # not those of an open file
-            for name, view in self._parameters.views.items()
-        }
+        self._state.resume(tensors)
         self._stopping.best_score = progress.best_score
         self._stopping.best_epoch = progress.best_epoch
         self._stopping.n_without_gain = progress.n_without_gain
@@ -234,10 +219,10 @@ class Training:
         is_over = progress.n_epochs >= self.settings.max_epochs or self._stopping.is_over
         self.progress = replace(progress, is_over=is_over)
         if is_over:
-            self._parameters.restore(self._best)
+            self._state.restore_best()
 
     def _train_epoch(self, epoch: int, observer: Observer) -> float:
-        step, device = self._step, self._step.paths.device
+        step, device = self._state.step, self._state.step.paths.device
         order_seed = torch_seed(self.seed, f"order of epoch {epoch}")
         generator = torch.Generator(device).manual_seed(order_seed)
         step.begin_epoch(
@@ -247,13 +232,12 @@ class Training:
         )
         with fitting_threads(step):
             for n_done in range(1, step.n_steps + 1):
-                self._compute()
+                self._state.compute()
                 observer.on_step(n_done, step.n_steps)
         loss = step.loss_sum.item() / step.n_steps  # waits for the device
         bad_step = int(step.bad_step)
-        if bad_step or not bool(torch.isfinite(self._parameters.values).all()):
-            for name, tensor in step.state_tensors().items():
-                tensor.copy_(self._at_epoch[name])
+        if bad_step or not self._state.is_finite():
+            self._state.undo_epoch()
             raise TrainingError(
                 f"the loss was not a finite number at step {bad_step or step.n_steps} of epoch "
                 f"{epoch} ({self.network.formula}). The weights before it "
@@ -272,7 +256,7 @@ class Training:
         return valid[metric]
 
     def _note(self, report: EpochReport, *, is_over: bool) -> None:
-        state = self._clone_state()
+        copies = self._state.clone()
         progress = Progress(
             n_epochs=report.epoch,
             is_over=is_over,
@@ -282,26 +266,17 @@ class Training:
             reports=[*self.progress.reports, report],
         )
         # Both at once: an interrupt between them would save the state of one epoch as another's.
-        self._at_epoch, self.progress = state, progress
-
-    def _clone_state(self) -> Snapshot:
-        return {name: tensor.clone() for name, tensor in self._step.state_tensors().items()}
-
-
-def make_ready(
-    network: Network, paths: Tensor, settings: TrainingSettings, parameters: FlatParameters
-) -> tuple[TrainingStep | AutogradStep, Callable[[], None]]:
-    """Return a step of the network that fits into the memory, and the function that does it."""
-    if isinstance(network, PropagationNetwork):
-        return ready_propagation_step(network, paths, settings, parameters)
-    if isinstance(network, PathNetwork):
-        return ready_step(network, paths, settings, parameters)
-    return ready_rival_step(network, paths, settings, parameters)
+        self._state.at_epoch, self.progress = copies, progress
 
 
 def count_ranks(valid: Mapping[str, float]) -> float:
     """Return of how many ranks the metrics are means; many where that is not said."""
     return valid.get("n", MANY_RANKS)
+
+
+def initial_seed(seed: int) -> int:
+    """Return the seed of the initial weights."""
+    return torch_seed(seed, "initial weights")
 
 
 def torch_seed(seed: int, purpose: str) -> int:

@@ -12,6 +12,8 @@ and rows of entities that have become longer than `max_norm` are scaled back to 
 of it is one kernel, which also clears the gradient.
 """
 
+from collections.abc import Mapping
+from itertools import accumulate
 from typing import assert_never, final
 
 import torch
@@ -32,27 +34,23 @@ class FlatParameters:
 
     def __init__(self, network: nn.Module, device: torch.device) -> None:
         parameters = dict(network.named_parameters())
-        sizes = [room(p) for p in parameters.values()]
-        self.values = torch.zeros(sum(sizes), device=device)
+        self.layout = Layout({name: p.shape for name, p in parameters.items()})
+        self.values = torch.zeros(self.layout.n_numbers, device=device)
         self.gradients = torch.zeros_like(self.values)
-        self.views: dict[str, Tensor] = {}
-        start = 0
-        for (name, parameter), size in zip(parameters.items(), sizes, strict=True):
-            place = slice(start, start + parameter.numel())
-            view = self.values[place].view_as(parameter)
-            view.copy_(parameter.detach())
-            parameter.data = view
-            parameter.grad = self.gradients[place].view_as(parameter)
-            self.views[name] = view
-            start += size
+        self.views = self.layout.split(self.values)
+        gradients = self.layout.split(self.gradients)
+        for name, parameter in parameters.items():
+            self.views[name].copy_(parameter.detach())
+            parameter.data = self.views[name]
+            parameter.grad = gradients[name]
         if isinstance(network, PathNetwork):
-            network.n_table_rows = room(network.entities) // network.entities.shape[1]
+            network.n_table_rows = room(network.entities.shape) // network.entities.shape[1]
         network.to(device)
 
     @property
     def n_entity_numbers(self) -> int:
         """Numbers at the beginning of the vector that belong to the entities, zeros included."""
-        return room(self.views["entities"]) if "entities" in self.views else 0
+        return room(self.views["entities"].shape) if "entities" in self.views else 0
 
     @property
     def entity_length(self) -> int:
@@ -69,10 +67,29 @@ class FlatParameters:
             view.copy_(snapshot[name])
 
 
-def room(parameter: Tensor) -> int:
+@final
+class Layout:
+    """Where each parameter stands in the vector of all."""
+
+    def __init__(self, shapes: Mapping[str, torch.Size]) -> None:
+        self.shapes = shapes
+        rooms = [room(shape) for shape in shapes.values()]
+        starts = accumulate(rooms, initial=0)
+        self._places = {
+            name: slice(start, start + shape.numel())
+            for start, (name, shape) in zip(starts, shapes.items(), strict=False)
+        }
+        self.n_numbers = sum(rooms)
+
+    def split(self, vector: Tensor) -> dict[str, Tensor]:
+        """Return the parameters by name, as views of a vector."""
+        return {name: vector[place].view(self.shapes[name]) for name, place in self._places.items()}
+
+
+def room(shape: torch.Size) -> int:
     """Return the numbers that are set aside for a parameter."""
-    n_rows = -(-parameter.shape[0] // ROW_BLOCK) * ROW_BLOCK
-    return n_rows * (parameter.numel() // parameter.shape[0])
+    n_rows = -(-shape[0] // ROW_BLOCK) * ROW_BLOCK
+    return n_rows * (shape.numel() // shape[0])
 
 
 @final
