@@ -19,6 +19,7 @@ from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import load
 from interstellar.device import is_out_of_memory
 from interstellar.errors import SettingsError, TrainingError
+from interstellar.evaluation.chunks import free_bytes
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
@@ -56,6 +57,7 @@ from interstellar.training.checkpoints import (
     write_checkpoint,
 )
 from interstellar.training.loop import EpochReport, Observer, Progress, SilentObserver, Training
+from interstellar.training.memory import refuse_too_large
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.tensor_file import tensor_file
 
@@ -190,7 +192,9 @@ def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
 def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Prepared:
     """Sample the paths of an experiment and set up its network for training."""
     require_validation(graph)
-    task, settings = task_for(graph), experiment.settings
+    settings = experiment.settings
+    task = task_for(graph, settings.measured)
+    refuse_too_large(len(graph.all_entities), settings, free_bytes(device))
     started = time.perf_counter()
     paths = sample_paths(WalkGraph.of(graph), settings.walk, seed=experiment.seed, device=device)
     path_seconds = time.perf_counter() - started

@@ -158,10 +158,12 @@ class FlatOptimizer:
     @torch.no_grad()
     def gradient_norm(self, rows: Tensor | None) -> Tensor:
         """Return the length of the gradient, which only these rows of entities have, if said."""
-        if rows is None:
-            return torch.linalg.vector_norm(self.parameters.gradients)
-        parts = [g if own is None else g[own] for _, g, _, own in self._tables(rows)]
-        return torch.linalg.vector_norm(torch.stack([*map(torch.linalg.vector_norm, parts)]))
+        parts = [self.parameters.gradients]
+        if rows is not None:
+            parts = [g if own is None else g[own] for _, g, _, own in self._tables(rows)]
+        norms = [torch.linalg.vector_norm(part) for part in parts]
+        norm: Tensor = torch.linalg.vector_norm(torch.stack(norms)) if len(norms) > 1 else norms[0]
+        return norm
 
     def _update_rows(self, factor: Tensor, is_bad: Tensor, rows: Tensor) -> None:
         assert self.leaves_others

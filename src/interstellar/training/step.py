@@ -51,8 +51,9 @@ class TrainingStep:
         self.settings = settings
         self.plan = plan
         self.parameters = parameters
-        self.batch_size = min(settings.batch_size, len(paths))
-        self.n_steps = -(-len(paths) // self.batch_size)
+        n_rows = min(len(paths), settings.paths_per_epoch or len(paths))
+        self.batch_size = min(settings.batch_size, n_rows)
+        self.n_steps = -(-n_rows // self.batch_size)
         self.generator = torch.Generator(device)
         self.order = torch.zeros(self.n_steps * self.batch_size, dtype=torch.long, device=device)
         self.n_done = torch.zeros((), dtype=torch.long, device=device)
@@ -72,10 +73,10 @@ class TrainingStep:
     def begin_epoch(self, order: Tensor, learning_rate: float, dropout_seed: int) -> None:
         """Set what changes from epoch to epoch: the order of paths, the rate, the dropout.
 
-        The last batch is filled up with the first paths of the order.
+        Where an epoch has all paths, the last batch is filled up with the first of the order.
         """
-        n_missing = len(self.order) - len(order)
-        self.order.copy_(torch.cat([order, order[:n_missing]]))
+        n_missing = max(0, len(self.order) - len(order))
+        self.order.copy_(torch.cat([order[: len(self.order)], order[:n_missing]]))
         self.optimizer.learning_rate.fill_(learning_rate)
         self.generator.manual_seed(dropout_seed)
         self.n_done.zero_()
@@ -107,7 +108,7 @@ class TrainingStep:
             for number, part in enumerate(zip(*pieces, strict=True))
         ]
         is_local = self.settings.n_negatives is not None and self.optimizer.leaves_others
-        rows = torch.cat(self._read).unique() if is_local else None
+        rows = torch.unique(torch.cat(self._read)) if is_local else None
         whole = torch.cat(losses) if len(losses) > 1 else losses[0]
         self.optimizer.update(*self.account(whole, rows), rows)
 
