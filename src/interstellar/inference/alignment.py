@@ -187,7 +187,13 @@ def _warn_of_old_name(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def read_alignment_settings(
-    decode: str, top_k: int | None, *, one_to_one: bool, threshold: str | float, direction: str
+    decode: str,
+    top_k: int | None,
+    *,
+    one_to_one: bool,
+    threshold: str | float,
+    direction: str,
+    approximate: bool = False,
 ) -> AlignmentSettings:
     """Return what kind of alignment some words ask for."""
     if direction in _OLD_DIRECTIONS:
@@ -198,6 +204,7 @@ def read_alignment_settings(
         decoding=choose("decode", decode, Decoding),
         top_k=top_k,
         is_one_to_one=one_to_one,
+        is_approximate=approximate,
         asking=choose("direction", direction, Asking),
         threshold=read_threshold(threshold),
     )

@@ -14,6 +14,7 @@ from interstellar.data.loading import Source
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
+from interstellar.evaluation.approximate import require_usearch
 from interstellar.evaluation.calibration import Reliability
 from interstellar.evaluation.similarity import Decoding
 from interstellar.inference.alignment import Alignment, read_alignment_settings
@@ -212,6 +213,7 @@ class Model:
         decode: str = "sinkhorn",
         top_k: int | None = None,
         one_to_one: bool = False,
+        approximate: bool = False,
         threshold: str | float = "auto",
         direction: str = "source",
         iterate: int | None = None,
@@ -225,6 +227,8 @@ class Model:
             decode: cosine, csls, sinkhorn, hungarian or stable.
             top_k: List so many partners of each entity instead of the best one.
             one_to_one: Give no entity two partners.
+            approximate: With cosine or csls, find the nearest without all products: for many
+                hundred thousand entities. Needs the extra `ann`.
             threshold: Pairs below it are left out; auto has the highest F1 on validation, none
                 leaves out nothing.
             direction: Whose entities look for partners: source, target, or both, who must agree.
@@ -235,8 +239,15 @@ class Model:
             progress: Whether to show the rounds, and what there is to say.
         """
         settings = read_alignment_settings(
-            decode, top_k, one_to_one=one_to_one, threshold=threshold, direction=direction
+            decode,
+            top_k,
+            one_to_one=one_to_one,
+            threshold=threshold,
+            direction=direction,
+            approximate=approximate,
         )
+        if approximate:
+            require_usearch()
         if epochs is not None and iterate is None:
             raise SettingsError(
                 f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
