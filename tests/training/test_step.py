@@ -307,6 +307,16 @@ def test_visiting_only_the_rows_that_were_read_gives_what_visiting_all_does(
     assert local.parameters.gradients.abs().max() == 0
 
 
+def test_an_epoch_of_some_paths_takes_the_first_of_its_order() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY, n_paths=30, batch_size=4, paths_per_epoch=10)
+    order = torch.arange(30).flip(0)
+
+    step.begin_epoch(order, 0.1, dropout_seed=0)
+
+    assert step.n_steps == 3
+    assert step.order.tolist() == order[:12].tolist()  # the last batch is filled up
+
+
 def test_a_bad_step_moves_nothing_and_the_first_one_is_remembered() -> None:
     step = build_step(LITERATURE["TransE"], TWO_WAY)
     before = step.parameters.values.clone()

@@ -23,6 +23,7 @@ from interstellar.data.tables import (
     TableFormat,
     hand_over,
     refuse_unwritable,
+    repeat_each,
     write_table,
 )
 from interstellar.errors import SettingsError
@@ -99,7 +100,7 @@ class Alignment:
     @property
     def unmatched(self) -> tuple[list[str], list[str]]:
         """The entities of the source and of the target that are in no pair."""
-        source, target = self._name(self.whole.unmatched_first, self.whole.unmatched_second)
+        source, target = self._name_unmatched()
         return source.to_pylist(), target.to_pylist()
 
     @property
@@ -138,10 +139,12 @@ class Alignment:
         refuse_files(self.graph, path, unmatched, overwrite=overwrite)
         _write(self.to_frame(), Path(path))
         if unmatched is not None:
-            source, target = self.unmatched
-            side = ["first"] * len(source) + ["second"] * len(target)
-            columns = [pa.array(side, pa.string()), pa.array(source + target, pa.string())]
+            parts = self._name_unmatched()
+            columns = [repeat_each(("first", "second"), parts), pa.concat_arrays(parts)]
             _write(pa.table(columns, ["graph", "entity"]), Path(unmatched))
+
+    def _name_unmatched(self) -> tuple[pa.Array, pa.Array]:
+        return self._name(self.whole.unmatched_first, self.whole.unmatched_second)
 
     def _name(
         self, source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]
