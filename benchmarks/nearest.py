@@ -2,9 +2,10 @@
 
     python benchmarks/nearest.py [--entities 1000000] [--dim 32] [--threads 1] [--json FILE]
 
-Embeddings are drawn: normal in every dimension, which is harder for a graph of neighbours than those
-of a training, and the second graph's are the first's with noise. The exact search is timed for
-`N_SAMPLED` sources, and its time for all is that times their number; recall is measured on them.
+Embeddings are drawn: normal in every dimension, which is harder for a graph of neighbours than
+those of a training, and the second graph's are the first's with noise. The exact search is timed
+for `N_SAMPLED` sources, and its time for all is that times their number; recall is measured on
+them.
 """
 
 import argparse

@@ -1,26 +1,23 @@
 """A large graph from its file to answers: seconds and peak memory of each command.
 
-    python benchmarks/scale_whole.py [--entities 5000000] [--triplets 20000000] [--pair 1000000]
+    python benchmarks/scale_whole.py [--entities 5000000] [--triplets 20000000]
         [--folder FOLDER] [--json FILE]
 
 Each stage is the command a user would type, in a process of its own, which tells its memory and
 processor time. Names are those of a web of data, about 38 letters long. Training takes one epoch of
 a sample, as `train` does by itself on a graph of that size. Target: no stage over 16 GiB.
 
-The pair (`--pair 0` leaves it out) is two views of one graph; it is aligned from embeddings that
-are not trained but drawn: those of the second graph are those of the first with noise. So it is
-known which partners are right, and how many of the nearest an approximate search finds. The
-folder takes 12 GB while this runs, and is left empty.
+The folder takes 12 GB while this runs, and is left empty.
 """
 
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +34,6 @@ from report import write_report
 DIM = 32
 SAMPLE = ("--paths-per-epoch", "102400", "--measured", "100", "--epochs", "1")
 N_QUERIES = 50
-MAX_GIB = 16
 
 Figures = dict[str, float | str]
 
@@ -68,7 +64,10 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def list_stages(folder: Path, n_entities: int, n_triplets: int):
+def list_stages(
+    folder: Path, n_entities: int, n_triplets: int
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what each stage is called, and its command, once the stage before is done."""
     file, run = folder / "graph.tsv", folder / "run"
     size = ("--entities", str(n_entities), "--triplets", str(n_triplets))
     interstellar = (sys.executable, "-m", "interstellar")
@@ -94,7 +93,10 @@ def measure(command: tuple[str, ...]) -> Figures:
     wall = time.perf_counter() - started
     if status:
         raise SystemExit(f"{' '.join(command)} ended with {status}")
-    figures: Figures = {"wall_seconds": round(wall, 1), "peak_gib": round(used.ru_maxrss / 2**20, 2)}
+    figures: Figures = {
+        "wall_seconds": round(wall, 1),
+        "peak_gib": round(used.ru_maxrss / 2**20, 2),
+    }
     figures["cpu_seconds"] = round(used.ru_utime + used.ru_stime, 1)
     if said.startswith("{"):
         kept = ("seconds", "step_ms", "path_seconds", "setup_seconds", "evaluation_seconds")
@@ -110,9 +112,9 @@ def write_graph(n_entities: int, n_triplets: int, folder: Path) -> None:
     entities = name_all("http://www.example.org/entity/Q", pa.array(numbers))
     relations = name_all("http://www.example.org/property/", graph.relations.array)
     table = name_triplets(take_all(graph), Vocabulary(entities), Vocabulary(relations))
-    for format in (TableFormat.TSV, TableFormat.PARQUET):
-        with (folder / f"graph.{format}").open("wb") as file:
-            write_table(table, file, format)
+    for kind in (TableFormat.TSV, TableFormat.PARQUET):
+        with (folder / f"graph.{kind}").open("wb") as file:
+            write_table(table, file, kind)
     rows = table.slice(0, N_QUERIES).to_pylist()
     lines = (f"{row['subject']}\t{row['relation']}\n" for row in rows)
     (folder / "queries.tsv").write_text("".join(lines))

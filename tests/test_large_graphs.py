@@ -91,7 +91,8 @@ def test_an_epoch_of_some_paths_is_trained_and_some_of_what_is_held_out_measured
 
     model = train(load(file), "ComplEx", out=tmp_path / "run", progress=False, **changes)
 
-    assert model.metrics["valid"] is not None and model.metrics["test"] is not None
+    assert model.metrics["valid"] is not None
+    assert model.metrics["test"] is not None
     assert model.metrics["valid"]["n"] == model.metrics["test"]["n"] == 50  # both ways
     assert model.evaluate(split="test")["n"] == 50
     assert "paths_per_epoch = 1000" in (tmp_path / "run" / "experiment.toml").read_text()

@@ -281,11 +281,10 @@ def test_with_a_norm_the_gradient_is_scaled_to_it() -> None:
 def test_visiting_only_the_rows_that_were_read_gives_what_visiting_all_does(
     form: NetworkForm, gradient_norm: float | None
 ) -> None:
-    changes = {"optimizer": "adagrad", "weight_decay": 0.0, "max_norm": 0, "negatives": 2}
-    local, whole = (
-        build_step(LITERATURE["RSN"], form, n_paths=32, batch_size=4, n3=0.1, **changes)
-        for _ in range(2)
+    changes = SettingsChanges(
+        optimizer="adagrad", weight_decay=0.0, max_norm=0, negatives=2, batch_size=4, n3=0.1
     )
+    local, whole = (build_step(LITERATURE["RSN"], form, n_paths=32, **changes) for _ in range(2))
     for step in (local, whole):
         step.settings = replace(step.settings, gradient_norm=gradient_norm)
     n_visited = []
@@ -301,7 +300,8 @@ def test_visiting_only_the_rows_that_were_read_gives_what_visiting_all_does(
         local.compute()
         whole.compute()
 
-    assert len(n_visited) == 8 and min(n_visited) < N_ENTITIES
+    assert len(n_visited) == 8
+    assert min(n_visited) < N_ENTITIES
     for name, tensor in local.state_tensors().items():
         torch.testing.assert_close(tensor, whole.state_tensors()[name], rtol=1e-6, atol=1e-7)
     assert local.parameters.gradients.abs().max() == 0

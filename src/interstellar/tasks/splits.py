@@ -17,9 +17,7 @@ class Split(StrEnum):
     TEST = "test"
 
 
-def held_out(
-    graph: AnyGraph, split: Split, at_most: int | None = None
-) -> npt.NDArray[np.int32]:
+def held_out(graph: AnyGraph, split: Split, at_most: int | None = None) -> npt.NDArray[np.int32]:
     """Return the triplets or pairs of a split, or so many of them, drawn always alike."""
     rows = {Split.VALID: graph.valid, Split.TEST: graph.test}[split]
     if at_most is None or len(rows) <= at_most:
