@@ -8,14 +8,17 @@ from typing import TypeAlias
 from interstellar.data.graph import GraphPair
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
+from interstellar.evaluation.approximate import require_usearch
 from interstellar.evaluation.similarity import Decoding
+from interstellar.inference.alignment import Alignment
 from interstellar.inference.iterated_alignment import (
     IteratedRun,
     IterationSettings,
     Round,
+    alignment_of,
     iterate_run,
 )
-from interstellar.inference.whole_alignment import AlignmentSettings
+from interstellar.inference.whole_alignment import AlignmentSettings, align
 from interstellar.runs.trained_run import TrainedRun
 from interstellar.workflow.progress import Audience, describe_seconds, tell, training_bar
 
@@ -27,6 +30,40 @@ MANY_FOR_HUNGARIAN = 30_000
 """So many entities take a minute or more; the time grows with the cube."""
 FEW_PAIRS = 20
 """Of validation; a threshold chosen on fewer is a matter of luck."""
+
+
+def read_rounds(
+    n_rounds: int | None, epochs: int | None, seed: int
+) -> tuple[int, IterationSettings] | None:
+    """Return how many rounds of training are asked for, and of what kind; None: no round."""
+    if n_rounds is not None:
+        return n_rounds, IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
+    if epochs is not None:
+        raise SettingsError(
+            f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
+            "Give `iterate` too, or leave `epochs` out."
+        )
+    return None
+
+
+def align_run(
+    path: Path,
+    trained: TrainedRun,
+    settings: AlignmentSettings,
+    rounds: tuple[int, IterationSettings] | None,
+    *,
+    seed: int,
+    audience: Audience,
+) -> Alignment:
+    """Align the two graphs of a run, after rounds of training if any are asked for."""
+    if settings.is_approximate:
+        require_usearch()
+    task = alignment_of(trained, path)
+    tell_beforehand(task.graph, settings, audience)
+    iterated = None if rounds is None else train_in_rounds(path, trained, *rounds, audience)
+    run = trained if iterated is None else iterated.trained
+    whole = align(task.graph, *task.tables(run.subjects), settings, seed=seed)
+    return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
 
 def train_in_rounds(

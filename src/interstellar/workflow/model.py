@@ -14,15 +14,13 @@ from interstellar.data.loading import Source
 from interstellar.device import find_device
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
-from interstellar.evaluation.approximate import require_usearch
 from interstellar.evaluation.calibration import Reliability
 from interstellar.evaluation.similarity import Decoding
 from interstellar.inference.alignment import Alignment, read_alignment_settings
 from interstellar.inference.export import Exported, export_embeddings
-from interstellar.inference.iterated_alignment import IterationSettings, alignment_of, refuse_round
+from interstellar.inference.iterated_alignment import alignment_of, refuse_round
 from interstellar.inference.prediction import Answers, RunPredictor, build_predictor
 from interstellar.inference.query_file import FileOutcome, answer_file
-from interstellar.inference.whole_alignment import align
 from interstellar.records.run_folder import RunFolder, refuse_existing
 from interstellar.records.safe_files import new_folder, refuse_taken
 from interstellar.rivals.notation import model_formula
@@ -36,9 +34,9 @@ from interstellar.tasks.splits import Split
 from interstellar.words import choose
 from interstellar.workflow.aligning import (
     NumberByName,
+    align_run,
     compare_decodings,
-    tell_beforehand,
-    train_in_rounds,
+    read_rounds,
 )
 from interstellar.workflow.progress import find_audience, tell, training_bar
 from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
@@ -227,8 +225,7 @@ class Model:
             decode: cosine, csls, sinkhorn, hungarian or stable.
             top_k: List so many partners of each entity instead of the best one.
             one_to_one: Give no entity two partners.
-            approximate: With cosine or csls, find the nearest without all products: for many
-                hundred thousand entities. Needs the extra `ann`.
+            approximate: With cosine or csls, do not compare all with all (extra `ann`).
             threshold: Pairs below it are left out; auto has the highest F1 on validation, none
                 leaves out nothing.
             direction: Whose entities look for partners: source, target, or both, who must agree.
@@ -246,24 +243,10 @@ class Model:
             direction=direction,
             approximate=approximate,
         )
-        if approximate:
-            require_usearch()
-        if epochs is not None and iterate is None:
-            raise SettingsError(
-                f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
-                "Give `iterate` too, or leave `epochs` out."
-            )
         refuse_round(self.path)
+        rounds = read_rounds(iterate, epochs, seed)
         audience = find_audience(is_wanted=progress)
-        task = alignment_of(self.trained, self.path)
-        tell_beforehand(task.graph, settings, audience)
-        iterated = None
-        if iterate is not None:
-            rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
-            iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
-        run = self.trained if iterated is None else iterated.trained
-        whole = align(task.graph, *task.tables(run.subjects), settings, seed=seed)
-        return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
+        return align_run(self.path, self.trained, settings, rounds, seed=seed, audience=audience)
 
     def update(
         self,
