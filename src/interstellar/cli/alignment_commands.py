@@ -104,11 +104,12 @@ def _show(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
         "unmatched": len(alignment.whole.unmatched),
         "path": str(out),
         "decode": str(alignment.settings.decoding),
-        "approximate": alignment.settings.is_approximate,
         "direction": str(alignment.settings.asking),
         "threshold": alignment.threshold,
     }
     qualities = {"valid": alignment.valid.as_dict(), "test": alignment.test.as_dict()}
+    if alignment.settings.is_approximate:
+        fields["approximate"] = True
     iterated = alignment.iterated
     if iterated is not None:
         fields["best_round"] = iterated.best_round
