@@ -30,11 +30,11 @@ Queries: TypeAlias = npt.NDArray[np.int64]
 """Shape (n, 3), the true answers last."""
 Result = TypeVar("Result")
 
-MOST_QUERIES, FEWEST_QUERIES = 1000, 100
-"""Queries that the temperature is fitted on: their number leaves it uncertain by a few percent."""
-MOST_LOGITS = 2**29
-"""Of all these queries: where there are more than half a million entities, fewer are asked."""
-KEPT_BYTES = 2**28
+MOST_QUERIES, FEWEST_QUERIES = 1000, 50
+"""Queries that the temperature is fitted on: a thousand leave it uncertain by a few percent."""
+MOST_LOGITS = 2**28
+"""Of all these queries: with more than a quarter of a million entities, fewer are asked."""
+KEPT_BYTES = 2**30
 """Of logits kept between the steps of the fit; those of larger graphs are computed anew."""
 TEMPERATURES = (1e-3, 1e3)
 """A network that is always right, or never better than chance, ends at one of these."""
