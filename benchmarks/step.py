@@ -69,12 +69,12 @@ def measure_cuda(arguments: argparse.Namespace) -> Figures:
         "batch": preset.settings.batch_size,
         "setup_of_a_new_architecture_s": round(setup_seconds, 3),
         "step_ms": round(time_steps(training, arguments.steps), 4),
-        "steps_an_epoch": training._step.n_steps,
+        "steps_an_epoch": training._state.step.n_steps,
         "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 3),
     }
     if arguments.profile:
-        assert isinstance(training._step, TrainingStep)
-        profile(training._step)
+        assert isinstance(training._state.step, TrainingStep)
+        profile(training._state.step)
     return figures
 
 
@@ -91,8 +91,8 @@ def measure_cpu(arguments: argparse.Namespace) -> Figures:
     optimiser = torch.optim.Adam(plain.parameters(), lr=settings.learning_rate)
     ours, theirs = [], []
     for _ in range(N_EPOCHS):
-        training._step.begin_epoch(torch.randperm(len(paths)), 1e-3, 0)
-        ours.append(measure(lambda: [training._compute() for _ in range(training._step.n_steps)]))
+        training._state.step.begin_epoch(torch.randperm(len(paths)), 1e-3, 0)
+        ours.append(measure(lambda: take_steps(training)))
         theirs.append(measure(lambda: train_plain_epoch(plain, optimiser, paths.long(), settings)))
     return {
         "data": arguments.data,
@@ -103,6 +103,11 @@ def measure_cpu(arguments: argparse.Namespace) -> Figures:
         "ratio": round(min(theirs) / min(ours), 2),
         "target": "ratio >= 3",
     }
+
+
+def take_steps(training: Training) -> None:
+    for _ in range(training._state.step.n_steps):
+        training._state.compute()
 
 
 def measure(work: Callable[[], object]) -> float:
@@ -128,7 +133,7 @@ def set_up(
 
 def time_steps(training: Training, n_steps: int) -> float:
     """Return the milliseconds of a step, the best of five runs."""
-    step, compute = training._step, training._compute
+    step, compute = training._state.step, training._state.compute
     best = float("inf")
     for _ in range(5):
         step.begin_epoch(torch.randperm(len(step.paths)), 1e-4, 0)

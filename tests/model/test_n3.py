@@ -15,6 +15,11 @@ def entities_with_gradient(network: PathNetwork) -> Tensor:
     return network.entities
 
 
+def gradient_of(table: Tensor) -> Tensor:
+    assert table.grad is not None
+    return table.grad
+
+
 @pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two embeddings a row", "one"])
 def test_a_row_counts_as_often_as_it_is_read_and_is_added_to_what_is_there(
     form: NetworkForm,
@@ -27,7 +32,7 @@ def test_a_row_counts_as_often_as_it_is_read_and_is_added_to_what_is_there(
     cost = 0.5 * torch.complex(*embeddings.chunk(2, dim=1)).abs().pow(3).sum()
 
     with torch.no_grad():
-        add_slopes(table, ids, 0.5, DIM // 2)
+        add_slopes(gradient_of(table), table, ids, 0.5, DIM // 2)
 
     [expected] = torch.autograd.grad(cost, [exact])
     torch.testing.assert_close(table.grad, 1 + expected.float())
@@ -39,7 +44,7 @@ def test_an_embedding_of_zeros_has_no_gradient() -> None:
 
     with torch.no_grad():
         table[3] = 0
-        add_slopes(table, torch.tensor([3]), 1e6, DIM // 2)
+        add_slopes(gradient_of(table), table, torch.tensor([3]), 1e6, DIM // 2)
 
     assert table.grad is not None
     assert (table.grad == 1).all()

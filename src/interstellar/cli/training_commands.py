@@ -58,6 +58,14 @@ def train(
     ] = False,
     seed: Seed = 0,
     device: Device = "auto",
+    processes: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Train with so many processes of this machine, which share the table of entities, "
+            "each on a GPU if there are.",
+        ),
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Train one architecture and say how good it is.
@@ -79,6 +87,7 @@ def train(
         resume=resume,
         seed=seed,
         device=device,
+        processes=processes,
         **changes,
     )
     show_result(model.result, as_json=as_json)

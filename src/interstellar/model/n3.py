@@ -18,7 +18,9 @@ def add_n3_gradient(
     """Add the gradient of what the steps of some paths cost; all ids are (batch, length)."""
     half = network.size.dim // 2
     for table, ids in rows_read(network, subjects, relations, objects).items():
-        add_slopes(network.get_parameter(table), ids, weight, half)
+        parameter = network.get_parameter(table)
+        assert parameter.grad is not None
+        add_slopes(parameter.grad, parameter, ids, weight, half)
 
 
 def rows_read(
@@ -31,22 +33,21 @@ def rows_read(
     return {SUBJECTS: subjects, "entities": objects, "relations": relations}
 
 
-def add_slopes(table: Tensor, ids: Tensor, weight: float, half: int) -> None:
+def add_slopes(gradient: Tensor, table: Tensor, ids: Tensor, weight: float, half: int) -> None:
     """Add weight · 3 |z| z to the gradient of a table's rows, as often as `ids` has them.
 
     A row is one embedding or several; the real part of each has `half` numbers.
     """
-    assert table.grad is not None
     ids = ids.reshape(-1)
     if table.device.type == "cuda":  # nothing may wait for the number of rows there
         from interstellar.model.network_kernels import add_n3_slopes  # noqa: PLC0415 (triton)
 
         counts = torch.zeros(len(table), device=table.device)
         counts.index_add_(0, ids, torch.ones_like(ids, dtype=counts.dtype))
-        add_n3_slopes(table, table.grad, counts, 3 * weight, half)
+        add_n3_slopes(table, gradient, counts, 3 * weight, half)
         return
     rows, n_read = ids.unique(return_counts=True)  # type: ignore[no-untyped-call]
     z = table.index_select(0, rows).view(len(rows), -1, 2, half)
     lengths = torch.linalg.vector_norm(z, dim=2, keepdim=True)
     slopes = (3 * weight * n_read).view(-1, 1, 1, 1) * lengths * z
-    table.grad.index_add_(0, rows, slopes.flatten(1))
+    gradient.index_add_(0, rows, slopes.flatten(1))

@@ -21,7 +21,7 @@ and Yao 2022).
 """
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,13 @@ from interstellar.model.pruned_propagation import answer_pruned
 
 STATE_NUMBERS, CARD_STATE_NUMBERS = 2**22, 2**27
 """Of the states of all nodes for the queries that are answered at once; there are some of them."""
+
+
+class Helpers(Protocol):
+    """Several processes with the same network."""
+
+    def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
+        """Return the logits of all entities, (n, n_entities), as objects."""
 
 
 @final
@@ -56,6 +63,8 @@ class PropagationNetwork(nn.Module):
         """On which it is asked; it moves with the weights."""
         self.n_kept = n_kept
         """Nodes that a query keeps after each layer (`pruned_propagation.py`); None: all."""
+        self.helpers: Helpers | None = None
+        """Other processes that answer queries as well."""
         self.queries = nn.Parameter(torch.empty(2 * size.n_relations, size.dim))
         depth = propagation.depth
         self.layers = nn.ModuleList(
@@ -112,7 +121,14 @@ class PropagationNetwork(nn.Module):
 
     @torch.no_grad()
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
-        """Return the logits of all entities, (n, n_entities), as objects; a few queries at once."""
+        """Return the logits of all entities, (n, n_entities), as objects."""
+        if self.helpers is not None:
+            return self.helpers.logits(subject_ids, relation_ids)
+        return self.logits_here(subject_ids, relation_ids)
+
+    @torch.no_grad()
+    def logits_here(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
+        """Return the same, computed by this process alone, a few queries at once."""
         most = STATE_NUMBERS if self.device.type == "cpu" else CARD_STATE_NUMBERS
         n = max(1, most // (self.nodes_a_query * self.size.dim))
         edges = self.graph.all_edges()

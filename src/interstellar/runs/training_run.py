@@ -4,7 +4,7 @@ Checkpoints hold the state after an epoch. Everything random in an epoch is draw
 seed and its number, so an epoch done again after a kill is the same epoch.
 """
 
-import hashlib
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +38,7 @@ from interstellar.runs.run import (
     refuse_other_data,
     writing,
 )
+from interstellar.runs.team import gathered, refuse_processes, take_in
 from interstellar.runs.trained_run import find_temperature
 from interstellar.runs.training_result import read_training_result
 from interstellar.tasks.link_prediction import LinkPrediction
@@ -56,10 +57,12 @@ from interstellar.training.checkpoints import (
     save_checkpoint,
     write_checkpoint,
 )
+from interstellar.training.exchange import Exchange
 from interstellar.training.loop import EpochReport, Observer, Progress, SilentObserver, Training
 from interstellar.training.memory import refuse_too_large
 from interstellar.training.settings import TrainingSettings
-from interstellar.training.tensor_file import tensor_file
+from interstellar.training.state import OneDevice
+from interstellar.training.tensor_files import make_header, write_tensors
 
 CHECKPOINT_SECONDS = 60.0
 """Checkpoints are written at most this often, and whenever a run is stopped before its end."""
@@ -85,6 +88,7 @@ def train_run(
     initial: Mapping[str, Tensor] | None = None,
     state: Checkpoint | None = None,
     resume: bool = False,
+    processes: int = 1,
     observer: Observer | None = None,
 ) -> Result:
     """Train an experiment in a run folder and return its result.
@@ -101,31 +105,37 @@ def train_run(
             goes on gives them again. The best epoch is one that was trained.
         state: How far the very same training came elsewhere, to begin there.
         resume: Go on with a run, perhaps for more epochs; a finished one just gives its result.
+        processes: So many of this machine train together (`runs/team.py`), each on a GPU if any.
         observer: Is told of each step and epoch.
     """
     experiment = spell_out(experiment)
+    refuse_processes(processes, experiment.settings, device)
     run = find_run(out, experiment, device, resume=resume)
     graph = graph or load_data(experiment)
     if run is not None and run.is_finished and read_beginning(run, experiment) == experiment:
         refuse_other_data(run, {"graph_sha256": graph_sha256(graph)})
         return read_training_result(run, experiment)
-    with advising_on_memory(experiment.settings):
-        prepared = prepare(experiment, graph, device)  # before a folder is made: it may refuse
-    facts = facts_of(graph, prepared.paths)
-    facts["initial_sha256"] = None if initial is None else parameters_sha256(initial)
-    with writing(run, out, experiment, graph, facts, device) as opened:
-        if initial is not None:  # also to go on: it may have been killed before a checkpoint
-            prepared.training.begin_from(initial)
-        if opened.is_resumed:
-            take_up(opened, prepared)
-        if state is not None and prepared.training.progress.n_epochs == 0:
-            prepared.training.resume(state.tensors, Progress.from_dict(state.metadata))
-            for report in prepared.training.progress.reports:
-                opened.journal.append("epoch", **asdict(report))
-        checkpointer = Checkpointer(opened, prepared.training, observer or SilentObserver())
-        with advising_on_memory(experiment.settings), checkpointer.saving_at_a_stop():
-            prepared.training.run(checkpointer)
-            return finish(opened, prepared, device)
+    with gathered(processes, experiment, device) as exchange:
+        with advising_on_memory(experiment.settings):
+            # Before a folder is made: it may refuse.
+            prepared = prepare(experiment, graph, device, exchange)
+        facts = facts_of(graph, prepared.paths)
+        facts["initial_sha256"] = None if initial is None else parameters_sha256(initial)
+        with writing(run, out, experiment, graph, facts, device) as opened:
+            if initial is not None:  # also to go on: it may have been killed before a checkpoint
+                prepared.training.begin_from(initial)
+            if opened.is_resumed:
+                take_up(opened, prepared)
+            if state is not None and prepared.training.progress.n_epochs == 0:
+                prepared.training.resume(state.tensors, Progress.from_dict(state.metadata))
+                for report in prepared.training.progress.reports:
+                    opened.journal.append("epoch", **asdict(report))
+            if exchange is not None:
+                opened.journal.append("processes", n=processes)
+            checkpointer = Checkpointer(opened, prepared.training, observer or SilentObserver())
+            with advising_on_memory(experiment.settings), checkpointer.saving_at_a_stop():
+                prepared.training.run(checkpointer)
+                return finish(opened, prepared, device)
 
 
 def store_run(
@@ -184,38 +194,42 @@ def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
             raise
         raise TrainingError(
             f"the memory does not hold this training (dimension {settings.dim:,}, batches of "
-            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, or train on a "
-            "machine with more memory."
+            f"{settings.batch_size:,} paths). Lower the dimension or the batch size, draw some "
+            "wrong answers (`negatives`) in place of all entities, let several GPUs share the "
+            "table (`processes`), or train on a machine with more memory."
         ) from error
 
 
-def prepare(experiment: Experiment, graph: AnyGraph, device: torch.device) -> Prepared:
-    """Sample the paths of an experiment and set up its network for training."""
+def prepare(
+    experiment: Experiment, graph: AnyGraph, device: torch.device, exchange: Exchange | None = None
+) -> Prepared:
+    """Sample the paths of an experiment and set up its network for training, perhaps by several."""
     require_validation(graph)
     settings = experiment.settings
     task = task_for(graph, settings.measured)
-    refuse_too_large(len(graph.all_entities), settings, free_bytes(device))
+    if exchange is None:  # else each process holds a part
+        refuse_too_large(len(graph.all_entities), settings, free_bytes(device))
     started = time.perf_counter()
     paths = sample_paths(WalkGraph.of(graph), settings.walk, seed=experiment.seed, device=device)
     path_seconds = time.perf_counter() - started
     architecture = read_model(experiment.architecture)
     network = network_for(task, architecture, settings)
+    rows = torch.from_numpy(rows_of(task, architecture, paths)).to(device)
     training = Training(
         network,
-        torch.from_numpy(rows_of(task, architecture, paths)).to(device),
+        rows,
         settings,
         seed=experiment.seed,
         measure=lambda trained: task.measure(trained, Split.VALID).as_dict(),
+        begin=OneDevice if exchange is None else take_in(exchange, network, task, rows),
     )
     return Prepared(experiment, task, paths, training, path_seconds)
 
 
 def parameters_sha256(parameters: Mapping[str, Tensor]) -> str:
     """Return the hash of the file of weights that would hold these."""
-    digest = hashlib.sha256()
-    for block in tensor_file(parameters):
-        digest.update(block)
-    return digest.hexdigest()
+    with Path(os.devnull).open("wb") as nowhere:
+        return write_tensors(nowhere, make_header(parameters), parameters)
 
 
 def take_up(opened: OpenRun, prepared: Prepared) -> None:
@@ -256,7 +270,8 @@ class Checkpointer:
         try:
             yield
         except BaseException:
-            if self._training.progress.n_epochs and not self._opened.folder.is_finished:
+            is_begun = self._training.progress.n_epochs and self._training.can_be_saved
+            if is_begun and not self._opened.folder.is_finished:
                 self.save()
             raise
 
@@ -280,7 +295,10 @@ def checkpoint_of(training: Training) -> Checkpoint:
     """Return the state after the last finished epoch."""
     return Checkpoint(
         epoch=training.progress.n_epochs,
-        tensors={name: t.cpu() for name, t in training.saved_tensors().items()},
+        tensors={
+            name: tensor.cpu() if isinstance(tensor, Tensor) else tensor
+            for name, tensor in training.saved_tensors().items()
+        },
         metadata=training.progress.as_dict(),
     )
 
@@ -298,7 +316,7 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
     evaluation_seconds = time.perf_counter() - started
     weights = training.best_parameters()
     with replacing_file(run.weights_file) as file:
-        file.writelines(tensor_file(weights))
+        weights_sha256 = write_tensors(file, make_header(weights), weights)
     write_checkpoint(run.state_file, checkpoint_of(training))
     progress = training.progress
     result: Result = {
@@ -313,7 +331,7 @@ def finish(opened: OpenRun, prepared: Prepared, device: torch.device) -> Result:
         "path_seconds": round(prepared.path_seconds, 3),
         "evaluation_seconds": round(evaluation_seconds, 3),
         "paths_sha256": prepared.paths.sha256,
-        "weights_sha256": parameters_sha256(weights),
+        "weights_sha256": weights_sha256,
         "seed": prepared.experiment.seed,
     }
     result = opened.finish(result, best_epoch=progress.best_epoch, epochs=progress.n_epochs)

@@ -9,18 +9,18 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file as load_tensors
 
 from interstellar.errors import DataError
 from interstellar.records.json_files import check_format, parse_object
 from interstellar.records.safe_files import replacing_file, sync_folder
-from interstellar.training.tensor_file import tensor_file
+from interstellar.training.tensor_files import make_header, write_tensors
 
 VERSION = 1
 N_KEPT = 2
@@ -40,7 +40,8 @@ class Checkpoint:
     """The state of a training after an epoch."""
 
     epoch: int
-    tensors: Mapping[str, torch.Tensor]
+    tensors: Mapping[str, Any]
+    """Tensors, or where it is to be written `Pieces` of them."""
     metadata: Mapping[str, object]
     """What else is to be remembered, of the types of JSON; NaN and infinities come back too."""
 
@@ -69,18 +70,20 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint into a file, whole or not at all."""
-    blocks = _blocks_of(checkpoint)
-    header = next(blocks)
+    whole = {
+        "format": "interstellar checkpoint",
+        "version": VERSION,
+        "epoch": checkpoint.epoch,
+        "metadata": dict(checkpoint.metadata),
+    }
+    entries = {"checkpoint": json.dumps(whole), "sha256": _NO_HASH.decode()}
+    header = make_header(checkpoint.tensors, entries)
     place = _find_hash(header)
     assert place is not None, "it has just been written there"
-    digest = hashlib.sha256(header)
     with replacing_file(path) as file:
-        file.write(header)
-        for block in blocks:
-            digest.update(block)
-            file.write(block)
+        sha256 = write_tensors(file, header, checkpoint.tensors)
         file.seek(place[0])
-        file.write(digest.hexdigest().encode())
+        file.write(sha256.encode())
     sync_folder(path.parent)
 
 
@@ -131,17 +134,6 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return found
 
 
-def _blocks_of(checkpoint: Checkpoint) -> Iterator[bytes | memoryview]:
-    whole = {
-        "format": "interstellar checkpoint",
-        "version": VERSION,
-        "epoch": checkpoint.epoch,
-        "metadata": dict(checkpoint.metadata),
-    }
-    entries = {"checkpoint": json.dumps(whole), "sha256": _NO_HASH.decode()}
-    return tensor_file(checkpoint.tensors, entries)
-
-
 def _check_hash(path: Path) -> bytes:
     """Return the header of a file that is as it was written."""
     with path.open("rb") as file:
@@ -160,7 +152,7 @@ def _check_hash(path: Path) -> bytes:
     return header
 
 
-def _find_hash(header: bytes | memoryview) -> tuple[int, int] | None:
+def _find_hash(header: bytes) -> tuple[int, int] | None:
     # Quotes inside other strings of the header are escaped, so this can only be the key itself.
     found = _HASH.search(header)
     return None if found is None else found.span(1)

@@ -196,6 +196,11 @@ class Training:
         self._note(report, is_over=is_last or self._stopping.is_over)
         return report
 
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether `saved_tensors` can be had."""
+        return self._state.can_be_saved
+
     def saved_tensors(self) -> Snapshot:
         """Return the tensors of the last finished epoch, and the best parameters so far."""
         return self._state.saved_tensors()

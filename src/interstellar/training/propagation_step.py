@@ -37,16 +37,21 @@ def ready_propagation_step(
     """
     step = propagation_step(network, paths, settings, parameters)
     if paths.device.type == "cpu":
-        graph, n_layers, n_nodes = network.graph, len(network.layers), network.nodes_a_query
-        n_edges = graph.n_edges * n_nodes // graph.n_entities
-        n_numbers = n_layers * network.size.dim * (8 * n_nodes + 2 * n_edges)
-        step.loss.n_parts = min(step.batch_size, -(-4 * n_numbers * step.batch_size // CPU_BYTES))
+        step.loss.n_parts = fit_parts(network, step.batch_size)
         return step, step.compute
     advice = (
         "the memory of this device does not hold the propagation of one query. Lower the dimension "
         "or the depth."
     )
     return ready_on_card(step, can_capture=network.n_kept is None, advice=advice)
+
+
+def fit_parts(network: PropagationNetwork, n_queries: int) -> int:
+    """Return in how many parts the CPU computes so many queries."""
+    graph, n_layers, n_nodes = network.graph, len(network.layers), network.nodes_a_query
+    n_edges = graph.n_edges * n_nodes // graph.n_entities
+    n_numbers = n_layers * network.size.dim * (8 * n_nodes + 2 * n_edges)
+    return min(n_queries, -(-4 * n_numbers * n_queries // CPU_BYTES))
 
 
 def propagation_step(
@@ -98,10 +103,14 @@ class PropagationLoss:
     def add_gradients(self, batch: Tensor, generator: torch.Generator) -> Tensor:
         """Add the gradients of the mean loss; nothing is drawn."""
         del generator
+        return self.add_gradients_of(batch, batch)
+
+    def add_gradients_of(self, queries: Tensor, batch: Tensor) -> Tensor:
+        """Add the gradients of what some queries of a batch add to its mean loss; return that."""
         loss = torch.zeros((), device=batch.device)
         with mixed_products() if self._is_mixed else nullcontext():
             edges = self.network.graph.edges_without(batch, self._left_out)
-            for part in batch.chunk(self.n_parts):
+            for part in queries.chunk(self.n_parts):
                 part_loss = self._loss(edges, *part.T) / len(batch)
                 part_loss.backward()  # type: ignore[no-untyped-call]
                 loss += part_loss.detach()

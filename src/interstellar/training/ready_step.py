@@ -26,6 +26,22 @@ def ready_step(
 ) -> tuple[TrainingStep, Callable[[], None]]:
     """Return a step that fits, and the function that does it; try smaller and smaller ones."""
     is_mixed = uses_mixed_precision(settings.precision, paths.device)
+    refuse_unfit(network, paths, settings)
+    n_rows = min(settings.batch_size, len(paths)) * (paths.shape[1] // 2)
+    plan = first_plan(n_rows, network.size.n_entities, paths.device, is_mixed=is_mixed)
+    while True:
+        try:
+            return try_plan(TrainingStep(network, paths, settings, plan, parameters))
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+        torch.cuda.empty_cache()
+        parameters.gradients.zero_()
+        plan = smaller_plan(plan, can_split=not network.form.has_batch_norm)
+
+
+def refuse_unfit(network: PathNetwork, paths: Tensor, settings: TrainingSettings) -> None:
+    """Raise where settings do not fit a network or its paths."""
     batch_size = min(settings.batch_size, len(paths))
     if network.form.has_batch_norm and batch_size < 2:
         raise SettingsError(
@@ -37,20 +53,8 @@ def ready_step(
             f"max_norm is {settings.max_norm}, but only the embeddings of link prediction are "
             "bounded, and this is an alignment. Leave it out."
         )
-    length = paths.shape[1] // 2
     if settings.relation_prediction:
-        refuse_unpredictable(network, length, settings.relation_prediction)
-    n_rows = batch_size * length
-    plan = first_plan(n_rows, network.size.n_entities, paths.device, is_mixed=is_mixed)
-    while True:
-        try:
-            return try_plan(TrainingStep(network, paths, settings, plan, parameters))
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-        torch.cuda.empty_cache()
-        parameters.gradients.zero_()
-        plan = smaller_plan(plan, can_split=not network.form.has_batch_norm)
+        refuse_unpredictable(network, paths.shape[1] // 2, settings.relation_prediction)
 
 
 def refuse_unpredictable(network: PathNetwork, length: int, weight: float) -> None:
@@ -127,7 +131,8 @@ def smaller_plan(plan: StepPlan, *, can_split: bool) -> StepPlan:
         return replace(plan, n_parts=2 * plan.n_parts)
     raise TrainingError(
         "the memory of this device does not hold one training step, even in small parts. "
-        "Lower the dimension or the batch size, or train on another device."
+        "Lower the dimension or the batch size, let several GPUs share the table (`processes`), or "
+        "train on another device."
     )
 
 

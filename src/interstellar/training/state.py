@@ -1,7 +1,7 @@
 """What a training moves and keeps: parameters, a step, and copies of how they were."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 import torch
 from torch import Tensor
@@ -17,15 +17,24 @@ from interstellar.training.rival_step import ready_rival_step
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.step import TrainingStep
 
-Snapshot: TypeAlias = dict[str, Tensor]
+Snapshot: TypeAlias = dict[str, Any]
+"""Tensors by name; those that are spread over processes are `Pieces` (`tensor_files.py`)."""
 Step: TypeAlias = TrainingStep | AutogradStep
+Ready: TypeAlias = Callable[
+    [Network, Tensor, TrainingSettings, FlatParameters], tuple[Step, Callable[[], None]]
+]
+"""Returns a step of a network, and the function that takes it."""
 
 
 class State(Protocol):
     """The state of a training, wherever it is."""
 
-    at_epoch: Snapshot
+    at_epoch: Any
     """What `clone` returned after the last finished epoch."""
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether `saved_tensors` can be had: not where part of the state is lost."""
 
     @property
     def step(self) -> Step:
@@ -37,7 +46,7 @@ class State(Protocol):
     def is_finite(self) -> bool:
         """Return whether all parameters are numbers."""
 
-    def clone(self) -> Snapshot:
+    def clone(self) -> Any:
         """Return a copy, by which `at_epoch` may be replaced."""
 
     def undo_epoch(self) -> None:
@@ -66,9 +75,18 @@ class State(Protocol):
 class OneDevice:
     """The state of a training that one process has to itself, on one device."""
 
-    def __init__(self, network: Network, paths: Tensor, settings: TrainingSettings) -> None:
+    can_be_saved = True
+
+    def __init__(
+        self,
+        network: Network,
+        paths: Tensor,
+        settings: TrainingSettings,
+        ready: Ready | None = None,
+    ) -> None:
         self._parameters = FlatParameters(network, paths.device)
-        self.step, self.compute = make_ready(network, paths, settings, self._parameters)
+        ready = ready or make_ready
+        self.step, self.compute = ready(network, paths, settings, self._parameters)
         self.at_epoch = self.clone()
         self.keep_best()
 

@@ -39,6 +39,7 @@ def train(
     resume: bool = False,
     seed: SupportsIndex = 0,
     device: str | torch.device = "auto",
+    processes: int = 1,
     progress: bool = True,
     **changes: Unpack[SettingsChanges],
 ) -> Model:
@@ -55,6 +56,8 @@ def train(
         resume: Go on with the run in `out`, perhaps for more epochs.
         seed: Of every random choice.
         device: auto, cpu, cuda or cuda:i.
+        processes: So many of this machine train together, each with a GPU if the device is cuda:
+            for tables of entities that are too large for one.
         progress: Whether to show it.
         changes: Single settings, such as `dim=64` or `epochs=20`.
     """
@@ -85,6 +88,7 @@ def train(
             device=chosen_device,
             graph=graph,
             resume=resume,
+            processes=processes,
             observer=observer,
         )
     return Model(place, chosen_device)
