@@ -1,5 +1,6 @@
 """`align` as a user meets it: files, numbers, refusals."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -246,6 +247,20 @@ def propose_test_pairs(graph: GraphPair, *_: object, **_others: object) -> Propo
     """Propose five pairs, whatever the network says: it has learnt next to nothing."""
     valid = Quality.of(n_right=1, n_given=1, n_true=1)
     return Proposal(pairs=graph.test[:5], threshold=0.5, valid=valid)
+
+
+def test_an_approximate_alignment_says_that_it_is_one(
+    capfd: pytest.CaptureFixture[str], well_aligned: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("usearch")
+    flags = ("--decode", "csls", "--approximate", "--json")
+
+    outcome = run_command(capfd, "align", well_aligned, "--out", tmp_path / "pairs.tsv", *flags)
+    refused = run_command(capfd, "align", well_aligned, "--out", tmp_path / "p.tsv", *flags[2:])
+
+    assert json.loads(outcome.out)["approximate"] is True
+    assert refused.code == 2
+    assert "only the nearest by cosine or csls" in refused.err
 
 
 def test_a_run_without_sure_pairs_is_aligned_as_it_is(

@@ -167,8 +167,9 @@ def test_nothing_held_out_is_refused() -> None:
 def test_at_most_so_many_queries_are_drawn_the_same_each_time() -> None:
     queries = draw_answers(draw_logits())
 
-    first, second = (draw_queries(queries, np.random.default_rng(0)) for _ in range(2))
+    first, second = (draw_queries(queries, 100, np.random.default_rng(0)) for _ in range(2))
 
     assert len(first) == MOST_QUERIES
     assert np.array_equal(first, second)
-    assert len(draw_queries(queries[:10], np.random.default_rng(0))) == 10
+    assert len(draw_queries(queries[:10], 100, np.random.default_rng(0))) == 10
+    assert len(draw_queries(queries, 10**7, np.random.default_rng(0))) == 50

@@ -1,5 +1,8 @@
 """The whole alignment: seeds as given, everyone else decoded, believed from a threshold on."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -227,3 +230,28 @@ def test_seeds_may_leave_nobody_to_align() -> None:
         )
 
         assert found.pairs.tolist() == same.tolist()
+
+
+@pytest.mark.parametrize("asking", Asking)
+@pytest.mark.parametrize("decoding", [Decoding.COSINE, Decoding.CSLS])
+def test_an_approximate_alignment_of_a_small_pair_is_the_exact_one(
+    asking: Asking, decoding: Decoding
+) -> None:
+    pytest.importorskip("usearch")
+    graph, tables = make_pair(), make_embeddings()
+    settings = AlignmentSettings(decoding=decoding, asking=asking, threshold=KEEP_ALL)
+
+    exact = align(graph, *tables, settings)
+    found = align(graph, *tables, replace(settings, is_approximate=True))
+
+    assert {*map(tuple, found.pairs.tolist())} == {*map(tuple, exact.pairs.tolist())}
+    assert found.test == exact.test
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"decoding": Decoding.SINKHORN}, {"decoding": Decoding.CSLS, "is_one_to_one": True}],
+)
+def test_what_cannot_be_approximate_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="only the nearest by cosine or csls"):
+        AlignmentSettings(is_approximate=True, **changes)

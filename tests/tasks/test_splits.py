@@ -23,3 +23,13 @@ def test_a_graph_without_validation_is_refused_with_what_to_do() -> None:
 
     with pytest.raises(SettingsError, match=r"nothing out for validation.*`split` such as 90/10/0"):
         require_validation(replace(graph, valid=graph.valid[:0]))
+
+
+def test_a_part_of_a_split_is_always_the_same() -> None:
+    graph = interstellar.load("synthetic:entities=100")
+
+    first, second = (held_out(graph, Split.VALID, 5) for _ in range(2))
+
+    assert len(first) == 5
+    assert (first == second).all()
+    assert held_out(graph, Split.VALID, 10**6) is graph.valid

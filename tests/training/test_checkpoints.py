@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -270,3 +271,18 @@ def test_a_checkpoint_of_a_newer_version_is_refused(
 
     with pytest.raises(DataError, match=r"version 2 .* newer interstellar"):
         load_checkpoint(path)
+
+
+def test_a_checkpoint_is_written_and_read_without_a_copy_in_memory(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(epoch=1, tensors={"table": torch.ones(2**22)}, metadata={})
+    path = tmp_path / "state.safetensors"
+
+    tracemalloc.start()
+    write_checkpoint(path, checkpoint)
+    found = load_checkpoint(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert path.stat().st_size > 2**24
+    assert peak < 2**22  # a quarter of the file
+    assert torch.equal(found.tensors["table"], checkpoint.tensors["table"])

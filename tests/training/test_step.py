@@ -276,6 +276,47 @@ def test_with_a_norm_the_gradient_is_scaled_to_it() -> None:
     assert (factor * step.parameters.gradients.norm()).item() == pytest.approx(5, rel=1e-5)
 
 
+@pytest.mark.parametrize("form", [TWO_WAY, ONE_WAY], ids=["two-way", "batch-norm"])
+@pytest.mark.parametrize("gradient_norm", [None, 5.0])
+def test_visiting_only_the_rows_that_were_read_gives_what_visiting_all_does(
+    form: NetworkForm, gradient_norm: float | None
+) -> None:
+    changes = SettingsChanges(
+        optimizer="adagrad", weight_decay=0.0, max_norm=0, negatives=2, batch_size=4, n3=0.1
+    )
+    local, whole = (build_step(LITERATURE["RSN"], form, n_paths=32, **changes) for _ in range(2))
+    for step in (local, whole):
+        step.settings = replace(step.settings, gradient_norm=gradient_norm)
+    n_visited = []
+    visit, sweep = local.optimizer.update, whole.optimizer.update
+
+    def count(factor: Tensor, is_bad: Tensor, rows: Tensor) -> None:
+        n_visited.append(len(rows))
+        visit(factor, is_bad, rows)
+
+    local.optimizer.update = count  # type: ignore[assignment,method-assign]
+    whole.optimizer.update = lambda *given: sweep(*given[:2])  # type: ignore[method-assign]
+    for _ in range(local.n_steps):
+        local.compute()
+        whole.compute()
+
+    assert len(n_visited) == 8
+    assert min(n_visited) < N_ENTITIES
+    for name, tensor in local.state_tensors().items():
+        torch.testing.assert_close(tensor, whole.state_tensors()[name], rtol=1e-6, atol=1e-7)
+    assert local.parameters.gradients.abs().max() == 0
+
+
+def test_an_epoch_of_some_paths_takes_the_first_of_its_order() -> None:
+    step = build_step(LITERATURE["TransE"], TWO_WAY, n_paths=30, batch_size=4, paths_per_epoch=10)
+    order = torch.arange(30).flip(0)
+
+    step.begin_epoch(order, 0.1, dropout_seed=0)
+
+    assert step.n_steps == 3
+    assert step.order.tolist() == order[:12].tolist()  # the last batch is filled up
+
+
 def test_a_bad_step_moves_nothing_and_the_first_one_is_remembered() -> None:
     step = build_step(LITERATURE["TransE"], TWO_WAY)
     before = step.parameters.values.clone()

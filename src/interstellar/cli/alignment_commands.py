@@ -27,6 +27,12 @@ def align(
     one_to_one: Annotated[
         bool, typer.Option("--one-to-one", help="Give no entity two partners.")
     ] = False,
+    approximate: Annotated[
+        bool,
+        typer.Option(
+            "--approximate", help="With cosine or csls: do not compare all with all (extra ann)."
+        ),
+    ] = False,
     threshold: Annotated[
         str,
         typer.Option(
@@ -79,6 +85,7 @@ def align(
         decode=decode,
         top_k=top_k,
         one_to_one=one_to_one,
+        approximate=approximate,
         threshold=threshold,
         direction=direction,
         iterate=iterate,
@@ -101,6 +108,8 @@ def _show(alignment: "Alignment", out: Path, *, as_json: bool) -> None:
         "threshold": alignment.threshold,
     }
     qualities = {"valid": alignment.valid.as_dict(), "test": alignment.test.as_dict()}
+    if alignment.settings.is_approximate:
+        fields["approximate"] = True
     iterated = alignment.iterated
     if iterated is not None:
         fields["best_round"] = iterated.best_round

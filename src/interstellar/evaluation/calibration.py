@@ -30,9 +30,11 @@ Queries: TypeAlias = npt.NDArray[np.int64]
 """Shape (n, 3), the true answers last."""
 Result = TypeVar("Result")
 
-MOST_QUERIES = 1000
-"""Queries that the temperature is fitted on: their number leaves it uncertain by a few percent."""
-KEPT_BYTES = 2**28
+MOST_QUERIES, FEWEST_QUERIES = 1000, 50
+"""Queries that the temperature is fitted on: a thousand leave it uncertain by a few percent."""
+MOST_LOGITS = 2**28
+"""Of all these queries: with more than a quarter of a million entities, fewer are asked."""
+KEPT_BYTES = 2**30
 """Of logits kept between the steps of the fit; those of larger graphs are computed anew."""
 TEMPERATURES = (1e-3, 1e3)
 """A network that is always right, or never better than chance, ends at one of these."""
@@ -75,11 +77,12 @@ class Reliability:
         return asdict(self) | {"bins": [asdict(of_bin) for of_bin in self.bins]}
 
 
-def draw_queries(queries: Triplets, rng: np.random.Generator) -> Triplets:
-    """Return at most `MOST_QUERIES` of the queries, in their order."""
-    if len(queries) <= MOST_QUERIES:
+def draw_queries(queries: Triplets, n_entities: int, rng: np.random.Generator) -> Triplets:
+    """Return some of the queries to fit the temperature on, in their order."""
+    most = min(MOST_QUERIES, max(FEWEST_QUERIES, MOST_LOGITS // n_entities))
+    if len(queries) <= most:
         return queries
-    return queries[np.sort(rng.choice(len(queries), MOST_QUERIES, replace=False))]
+    return queries[np.sort(rng.choice(len(queries), most, replace=False))]
 
 
 def fit_temperature(

@@ -161,8 +161,12 @@ def _halve(chunk_size: int, device: torch.device) -> int:
 
 def usable_bytes(device: torch.device) -> int:
     """Return how much memory of a device one decoding may take."""
-    free = free_cuda_bytes(device) if device.type == "cuda" else free_host_bytes()
-    return free // DECODING_SHARE
+    return free_bytes(device) // DECODING_SHARE
+
+
+def free_bytes(device: torch.device) -> int:
+    """Return what this process can still take of a device's memory."""
+    return free_cuda_bytes(device) if device.type == "cuda" else free_host_bytes()
 
 
 def free_host_bytes() -> int:

@@ -23,6 +23,7 @@ from interstellar.data.tables import (
     TableFormat,
     hand_over,
     refuse_unwritable,
+    repeat_each,
     write_table,
 )
 from interstellar.errors import SettingsError
@@ -99,7 +100,7 @@ class Alignment:
     @property
     def unmatched(self) -> tuple[list[str], list[str]]:
         """The entities of the source and of the target that are in no pair."""
-        source, target = self._name(self.whole.unmatched_first, self.whole.unmatched_second)
+        source, target = self._name_unmatched()
         return source.to_pylist(), target.to_pylist()
 
     @property
@@ -138,10 +139,12 @@ class Alignment:
         refuse_files(self.graph, path, unmatched, overwrite=overwrite)
         _write(self.to_frame(), Path(path))
         if unmatched is not None:
-            source, target = self.unmatched
-            side = ["first"] * len(source) + ["second"] * len(target)
-            columns = [pa.array(side, pa.string()), pa.array(source + target, pa.string())]
+            parts = self._name_unmatched()
+            columns = [repeat_each(("first", "second"), parts), pa.concat_arrays(parts)]
             _write(pa.table(columns, ["graph", "entity"]), Path(unmatched))
+
+    def _name_unmatched(self) -> tuple[pa.Array, pa.Array]:
+        return self._name(self.whole.unmatched_first, self.whole.unmatched_second)
 
     def _name(
         self, source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]
@@ -187,7 +190,13 @@ def _warn_of_old_name(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def read_alignment_settings(
-    decode: str, top_k: int | None, *, one_to_one: bool, threshold: str | float, direction: str
+    decode: str,
+    top_k: int | None,
+    *,
+    one_to_one: bool,
+    threshold: str | float,
+    direction: str,
+    approximate: bool = False,
 ) -> AlignmentSettings:
     """Return what kind of alignment some words ask for."""
     if direction in _OLD_DIRECTIONS:
@@ -198,6 +207,7 @@ def read_alignment_settings(
         decoding=choose("decode", decode, Decoding),
         top_k=top_k,
         is_one_to_one=one_to_one,
+        is_approximate=approximate,
         asking=choose("direction", direction, Asking),
         threshold=read_threshold(threshold),
     )

@@ -20,6 +20,7 @@ from torch import Tensor
 from interstellar.data.graph import GraphPair, Pairs
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import rescore
+from interstellar.evaluation.approximate import find_nearest_nearly
 from interstellar.evaluation.matching import (
     NOBODY,
     Quality,
@@ -59,6 +60,8 @@ class AlignmentSettings:
     """Without effect where the alignment is one-to-one."""
     threshold: float | None = None
     """Pairs less similar are left out; `KEEP_ALL` for none, None for the best on validation."""
+    is_approximate: bool = False
+    """Find the nearest by a graph of neighbours: of many entities not all products are taken."""
     least_precision: float | None = None
     """What is the best on validation: the lowest threshold that is so precise; None: highest F1."""
 
@@ -77,6 +80,14 @@ class AlignmentSettings:
             raise SettingsError(
                 f"{self.decoding} gives each entity one partner, so there is no list. "
                 "Leave `top_k` out, or choose cosine, csls or sinkhorn."
+            )
+        is_list = self.decoding in {Decoding.COSINE, Decoding.CSLS} and not self.is_one_to_one
+        if self.is_approximate and not is_list:
+            one_to_one = ", one-to-one" if self.is_one_to_one else ""
+            raise SettingsError(
+                f"approximate is asked for with {self.decoding}{one_to_one}, but only the nearest "
+                "by cosine or csls can be found without all products. Choose one of these, or "
+                "leave `approximate` out."
             )
         if self.least_precision is not None and not 0 < self.least_precision <= 1:
             raise SettingsError(
@@ -164,15 +175,16 @@ def _decode_open(
     open_second = _others(graph.train[:, SECOND], len(second))
     if settings.decoding is Decoding.HUNGARIAN:
         refuse_too_large(len(open_first), len(open_second))
+    decoding = Decoding.COSINE if settings.is_approximate else settings.decoding
     similarity = rescore(
         first[torch.from_numpy(open_first).long().to(first.device)],
         second[torch.from_numpy(open_second).long().to(second.device)],
-        settings.decoding,
+        decoding,
     )
     if settings.is_one_to_one or settings.decoding.is_one_to_one:
         found = _match(similarity, settings.decoding, rng)
     else:
-        found = _list(similarity, settings.asking, settings.top_k or 1, rng)
+        found = _list(similarity, settings, settings.asking, rng)
     ids = np.stack([open_first[found.pairs[:, FIRST]], open_second[found.pairs[:, SECOND]]], axis=1)
     is_share = settings.decoding is Decoding.SINKHORN
     return _Found(ids, np.exp(found.similarities) if is_share else found.similarities)
@@ -186,19 +198,28 @@ def _match(similarity: Similarity, decoding: Decoding, rng: np.random.Generator)
     return _Found.of(rows, columns, values)
 
 
-def _list(similarity: Similarity, asking: Asking, k: int, rng: np.random.Generator) -> _Found:
+def _list(
+    similarity: Similarity,
+    settings: AlignmentSettings,
+    asking: Asking,
+    rng: np.random.Generator,
+) -> _Found:
     """Return the lists of who asks as pairs, in the order of who asks, the best partner first."""
     match asking:
         case Asking.SOURCE:
-            values, columns = list_nearest(similarity, k, rng)
+            k = settings.top_k or 1
+            if settings.is_approximate:
+                values, columns = find_nearest_nearly(similarity, settings.decoding, k, rng)
+            else:
+                values, columns = list_nearest(similarity, k, rng)
             rows = torch.arange(len(columns)).repeat_interleave(columns.shape[1])
             return _Found.of(rows, columns.flatten(), values.flatten())
         case Asking.TARGET:
-            found = _list(similarity.turned(), Asking.SOURCE, k, rng)
+            found = _list(similarity.turned(), settings, Asking.SOURCE, rng)
             return _Found(found.pairs[:, ::-1], found.similarities)
         case Asking.BOTH:
-            forwards = _list(similarity, Asking.SOURCE, k, rng)
-            backwards = _list(similarity, Asking.TARGET, k, rng)
+            forwards = _list(similarity, settings, Asking.SOURCE, rng)
+            backwards = _list(similarity, settings, Asking.TARGET, rng)
             n_second = similarity.shape[1]
             keys, others = (x.pairs @ [max(1, n_second), 1] for x in (forwards, backwards))
             return forwards.take(np.isin(keys, others))

@@ -109,7 +109,7 @@ def _compute_mixed(
 
 
 def sampled_softmax_loss(
-    v: Tensor, table: EntityTable, true: Tensor, negatives: Tensor, *, is_first: bool = True
+    v: Tensor, table: EntityTable, true: Tensor, negatives: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the estimated cross-entropy of each row, and the gradient of their sum by v.
 
@@ -118,10 +118,8 @@ def sampled_softmax_loss(
     n_entities / n_negatives of them, which is added to its logit as a logarithm; a row's true
     answer counts once, whether it was drawn or not. The estimate of the sum is unbiased, and with
     every entity drawn once it is the full softmax. Arguments as for `softmax_loss`; `negatives` are
-    the ids of the entities drawn, (n_negatives,).
+    the ids of the entities drawn, (n_negatives,). The gradient of the table is added to.
     """
-    if is_first:
-        table.gradient.zero_()
     values = table.values.detach().requires_grad_()  # else nothing asks for its gradient
     find_rows = partial(look_up, values, table.gradient)
     return estimate_softmax_loss(v, find_rows, true, negatives, table.n_entities)

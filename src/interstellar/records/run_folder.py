@@ -21,22 +21,24 @@ from a newer version is refused.
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
+
+import pyarrow as pa
 
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.journal import Event, Journal, read_events
 from interstellar.records.json_files import (
     check_format,
     parse_object,
-    parse_value,
     read_json,
     reading,
     write_json,
 )
+from interstellar.records.name_file import encode_names, read_names
 from interstellar.records.safe_files import (
     describe_failure,
     naming_failures,
@@ -49,7 +51,6 @@ from interstellar.records.safe_files import (
 VERSION = 1
 """Of every file here that this module writes."""
 
-_TO_JSON = json.JSONEncoder(ensure_ascii=False)
 _NECESSARY = ("experiment.toml", "environment.json", "journal.jsonl")
 
 
@@ -164,27 +165,25 @@ class RunFolder:
             )
         return read_json(self.result_file, kind="result", version=VERSION)
 
-    def save_names(self, vocabulary: str, names: Iterable[str]) -> None:
+    def save_names(self, vocabulary: str, names: pa.Array) -> None:
         """Store names in the order of their ids, for instance those of `entities`."""
-        listed = list(names)
-        header = {"format": "interstellar names", "version": VERSION, "n": len(listed)}
+        header = {"format": "interstellar names", "version": VERSION, "n": len(names)}
         path = self._names_file(vocabulary)
         with naming_failures(path):
             self.names_folder.mkdir(exist_ok=True)
         with replacing_file(path) as file:
             file.write(json.dumps(header).encode() + b"\n")
-            file.writelines(_encode_name(name) + b"\n" for name in listed)
+            file.writelines(encode_names(names))
 
-    def read_names(self, vocabulary: str) -> list[str]:
+    def read_names(self, vocabulary: str) -> pa.Array:
         """Return what `save_names` stored under the same word."""
         path = self._names_file(vocabulary)
         if not path.is_file():
             raise DataError(f"{path} does not exist: the run holds no such names. Train it anew.")
         with reading(path) as file:
-            first, *lines = file.readlines() or [b""]
-        header = parse_object(first, f"{path}:1")
-        check_format(header, f"{path}:1", kind="names", version=VERSION)
-        names = _parse_names(lines, path)
+            header = parse_object(file.readline(), f"{path}:1")
+            check_format(header, f"{path}:1", kind="names", version=VERSION)
+            names = read_names(file, path)
         if len(names) != header.get("n"):
             raise DataError(
                 f"{path} holds {len(names)} names, but its first line says {header.get('n')!r}. "
@@ -195,36 +194,6 @@ class RunFolder:
     def _names_file(self, vocabulary: str) -> Path:
         assert vocabulary.isidentifier(), "such as entities"
         return self.names_folder / f"{vocabulary}.jsonl"
-
-
-def _encode_name(name: str) -> bytes:
-    try:
-        return _TO_JSON.encode(name).encode()
-    except UnicodeEncodeError:
-        raise DataError(
-            f"the name {name[:80]!r} holds half a character, which no file can hold. "
-            "Correct it where the graph comes from."
-        ) from None
-
-
-def _parse_names(lines: list[bytes], path: Path) -> list[str]:
-    """Return the name on each line: all at once, or one by one to say which is at fault."""
-    with suppress(ValueError, RecursionError):
-        names = parse_value(b"[" + b",".join(lines) + b"]")
-        if len(names) == len(lines) and all(type(name) is str for name in names):
-            return list(names)
-    return [_parse_name(line, f"{path}:{number}") for number, line in enumerate(lines, 2)]
-
-
-def _parse_name(line: bytes, place: str) -> str:
-    with suppress(ValueError, RecursionError):
-        name = parse_value(line)
-        if isinstance(name, str):
-            return name
-    raise DataError(
-        f"{place} is not a JSON string of whole characters, but each line holds one name. "
-        "Take the file from a copy, or train anew."
-    )
 
 
 @contextmanager

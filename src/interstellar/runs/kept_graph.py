@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from interstellar.data.graph import AnyGraph, Graph, GraphPair, KnowledgeGraph
-from interstellar.data.vocabulary import Vocabulary
+from interstellar.data.vocabulary import Vocabulary, as_array
 from interstellar.errors import DataError
 from interstellar.records.run_folder import RunFolder
 from interstellar.records.safe_files import replacing_file
@@ -28,10 +28,10 @@ Ids = npt.NDArray[np.int32]
 def save_graph(run: RunFolder, graph: AnyGraph) -> None:
     """Keep a graph in the folder of a run."""
     entities = graph.all_entities
-    run.save_names("entities", entities.to_list())
-    run.save_names("relations", graph.all_relations.to_list())
+    run.save_names("entities", entities.array)
+    run.save_names("relations", graph.all_relations.array)
     if entities.labels:
-        run.save_names(LABELS, [entities.label(i) for i in range(len(entities))])
+        run.save_names(LABELS, as_array([entities.label(i) for i in range(len(entities))]))
     with replacing_file(run.graph_file) as file:
         file.write(save(arrays_of(graph), metadata=describe(graph)))
 
@@ -39,11 +39,11 @@ def save_graph(run: RunFolder, graph: AnyGraph) -> None:
 def load_graph(run: RunFolder) -> AnyGraph:
     """Return the graph that a run keeps."""
     metadata, arrays = _read(run)
-    names = run.read_names("entities")
-    labels = run.read_names(LABELS) if (run.names_folder / f"{LABELS}.jsonl").is_file() else names
-    entities = Vocabulary(
-        names, {n: label for n, label in zip(names, labels, strict=False) if n != label}
-    )
+    names, labels = run.read_names("entities"), {}
+    if (run.names_folder / f"{LABELS}.jsonl").is_file():
+        both = zip(names.to_pylist(), run.read_names(LABELS).to_pylist(), strict=False)
+        labels = {name: label for name, label in both if name != label}
+    entities = Vocabulary(names, labels)
     relations = Vocabulary(run.read_names("relations"))
     try:
         graph = _build(metadata, arrays, entities, relations)
@@ -61,9 +61,8 @@ def graph_sha256(graph: AnyGraph) -> str:
         digest.update(f"{name} {array.shape}\n".encode())
         digest.update(array.tobytes())
     for vocabulary in (graph.all_entities, graph.all_relations):
-        for name in vocabulary.to_list():
-            content = name.encode()
-            digest.update(len(content).to_bytes(8, "little") + content)
+        for block in vocabulary.encode():
+            digest.update(block)
     return digest.hexdigest()
 
 

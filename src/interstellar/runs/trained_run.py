@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load
+from safetensors.torch import load_file
 from torch import Tensor
 
 from interstellar.data.graph import KnowledgeGraph
@@ -86,7 +86,7 @@ class TrainedRun:
                 "of each entity, and none of those of another graph. Train with the model "
                 "propagation for that."
             )
-        task = LinkPrediction(graph)
+        task = LinkPrediction(graph, self.experiment.settings.measured)
         return replace(self, task=task, network=self.network.on(edges_of(task)))
 
     def measure(
@@ -135,7 +135,8 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
     if not run.is_finished:
         raise SettingsError(f"{path} has not finished training. Resume it, and then open it.")
     result = read_training_result(run, experiment)
-    task, architecture = task_for(load_graph(run)), read_model(experiment.architecture)
+    task = task_for(load_graph(run), experiment.settings.measured)
+    architecture = read_model(experiment.architecture)
     network = network_for(task, architecture, replace(experiment.settings, dropout=0.0))
     load_weights(network, run.weights_file, sha256=result["weights_sha256"])
     return TrainedRun(experiment, task, network.to(device))
@@ -144,13 +145,14 @@ def open_run(path: Path, device: torch.device) -> TrainedRun:
 def load_weights(network: Network, path: Path, *, sha256: object = None) -> None:
     """Set the parameters of a network to those of a file, whose hash may be known."""
     try:
-        content = path.read_bytes()
-        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if sha256 is not None and found != sha256:
             raise DataError(
                 f"{path} does not have the hash that result.json says: it was cut or altered. "
                 "Take it from a copy."
             )
-        weights = load(content)
+        weights = load_file(path)
     except (OSError, SafetensorError) as error:
         raise DataError(f"{path} cannot be read ({error}). Take it from a copy.") from error
     for name, parameter in network.named_parameters():
@@ -174,7 +176,8 @@ def find_temperature(
     kept = _read_temperature(path / CALIBRATION_FILE, weights_sha256)
     if kept is not None:
         return kept
-    queries = draw_queries(_both_ways(task, Split.VALID), spawn(0, "calibration"))
+    n_entities, rng = task.known.n_entities, spawn(0, "calibration")
+    queries = draw_queries(_both_ways(task, Split.VALID), n_entities, rng)
     if len(queries) < LEAST_QUERIES:
         return None
     device = network.device

@@ -4,7 +4,7 @@ Checkpoints hold the state after an epoch. Everything random in an epoch is draw
 seed and its number, so an epoch done again after a kill is the same epoch.
 """
 
-import hashlib
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import final
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import load
 from interstellar.device import is_out_of_memory
 from interstellar.errors import SettingsError, TrainingError
+from interstellar.evaluation.chunks import free_bytes
 from interstellar.paths.biased_walk import sample_paths
 from interstellar.paths.path_table import PathTable
 from interstellar.paths.walk_graph import WalkGraph
@@ -59,6 +59,7 @@ from interstellar.training.checkpoints import (
 )
 from interstellar.training.exchange import Exchange
 from interstellar.training.loop import EpochReport, Observer, Progress, SilentObserver, Training
+from interstellar.training.memory import refuse_too_large
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.state import OneDevice
 from interstellar.training.tensor_files import make_header, write_tensors
@@ -211,7 +212,10 @@ def prepare(
 ) -> Prepared:
     """Sample the paths of an experiment and set up its network for training, perhaps by several."""
     require_validation(graph)
-    task, settings = task_for(graph), experiment.settings
+    settings = experiment.settings
+    task = task_for(graph, settings.measured)
+    if exchange is None:  # else each process holds a part
+        refuse_too_large(len(graph.all_entities), settings, free_bytes(device))
     started = time.perf_counter()
     paths = sample_paths(WalkGraph.of(graph), settings.walk, seed=experiment.seed, device=device)
     path_seconds = time.perf_counter() - started
@@ -231,8 +235,8 @@ def prepare(
 
 def parameters_sha256(parameters: Mapping[str, Tensor]) -> str:
     """Return the hash of the file of weights that would hold these."""
-    content = save({name: t.detach().cpu().clone() for name, t in parameters.items()})
-    return hashlib.sha256(content).hexdigest()
+    with Path(os.devnull).open("wb") as nowhere:
+        return write_tensors(nowhere, make_header(parameters), parameters)
 
 
 def take_up(opened: OpenRun, prepared: Prepared) -> None:

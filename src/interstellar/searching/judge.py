@@ -73,7 +73,8 @@ class Judge:
         Trials that stop before their end go on from the folder `checkpoints`, if there is one.
         """
         assert experiment.plan is not None, "it is the experiment of a search"
-        self.task: Task = task_for(graph or load_data(experiment))
+        graph = graph or load_data(experiment)
+        self.task: Task = task_for(graph, experiment.settings.measured)
         refuse_unsuitable(experiment, self.task, device)
         self.space = experiment.plan.space
         self.seed = experiment.seed

@@ -84,12 +84,15 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
             report = training.run_epoch(SilentObserver())
         reports.append(report)
     n_paths = WalkGraph.of(graph).n_triplets * settings.walk.paths_per_triplet
+    an_epoch = settings.paths_per_epoch
     if settings.propagation is not None:
-        n_paths = min(n_paths, settings.propagation.queries_per_epoch)
+        an_epoch = settings.propagation.queries_per_epoch
+    n_paths = min(n_paths, an_epoch or n_paths)
     n_steps = math.ceil(n_paths / settings.batch_size)
     step_seconds = sum(report.step_ms for report in reports) / 2000
     valid_seconds = sum(report.valid_seconds for report in reports) / 2
-    share = len(graph.valid) / max(1, len(part.valid))
+    n_ranked = min(len(graph.valid), settings.measured or len(graph.valid))
+    share = n_ranked / max(1, len(part.valid))
     return Speed(
         epoch_seconds=n_steps * step_seconds, valid_seconds=valid_seconds * share, n_steps=n_steps
     )

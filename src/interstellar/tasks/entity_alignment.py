@@ -28,8 +28,10 @@ FORM = NetworkForm(has_batch_norm=True, is_two_way=False)
 class EntityAlignment:
     """Two graphs, whose held-out pairs are to be found."""
 
-    def __init__(self, graph: GraphPair) -> None:
+    def __init__(self, graph: GraphPair, measured: int | None = None) -> None:
+        """Prepare two graphs, of whose splits at most so many pairs are measured."""
         self.graph = graph
+        self.measured = measured
         self.form = FORM
 
     def measure(self, network: Network, split: Split) -> Metrics:
@@ -65,7 +67,7 @@ class EntityAlignment:
         """Return what a function of `evaluation.alignment` finds for the pairs of a split."""
         return find(
             *self.tables(subjects),
-            held_out(self.graph, split),
+            held_out(self.graph, split, self.measured),
             reference=np.concatenate([self.graph.valid, self.graph.test]),
             candidates=candidates,
             decoding=decoding,

@@ -27,13 +27,15 @@ FORM = NetworkForm(has_batch_norm=False, is_two_way=True)
 class LinkPrediction:
     """One graph, whose held-out triplets are to be found."""
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
+    def __init__(self, graph: KnowledgeGraph, measured: int | None = None) -> None:
+        """Prepare a graph, of whose splits at most so many triplets are measured."""
         self.graph = graph
+        self.measured = measured
         self.form = FORM
         self.known = KnownAnswers.of(graph)
 
     def measure(self, network: Network, split: Split) -> Metrics:
-        triplets = held_out(self.graph, split)
+        triplets = held_out(self.graph, split, self.measured)
         device, compute_logits = network.device, for_many(network).logits
         ranks = rank_objects(
             compute_logits,
@@ -60,7 +62,7 @@ class LinkPrediction:
         """Return the metrics of the true answers among so many others drawn at random."""
         ranks = rank_among_drawn(
             for_many(network).logits,
-            with_inverses(held_out(self.graph, split), len(self.graph.relations)),
+            with_inverses(held_out(self.graph, split, self.measured), len(self.graph.relations)),
             self.known,
             n_negatives=n_negatives,
             rng=spawn(seed, "negatives of an evaluation"),

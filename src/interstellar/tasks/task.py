@@ -51,9 +51,11 @@ class Task(Protocol):
         """Return the metrics of a network on a split."""
 
 
-def task_for(graph: AnyGraph) -> Task:
-    """Return the task that a data set is for."""
-    return LinkPrediction(graph) if isinstance(graph, KnowledgeGraph) else EntityAlignment(graph)
+def task_for(graph: AnyGraph, measured: int | None = None) -> Task:
+    """Return the task that a data set is for; of a split, at most so many are `measured`."""
+    if isinstance(graph, KnowledgeGraph):
+        return LinkPrediction(graph, measured)
+    return EntityAlignment(graph, measured)
 
 
 def build_network(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
+from safetensors.torch import load_file as load_tensors
 
 from interstellar.errors import DataError
 from interstellar.records.json_files import check_format, parse_object
@@ -24,6 +24,8 @@ from interstellar.training.tensor_files import make_header, write_tensors
 
 VERSION = 1
 N_KEPT = 2
+BLOCK_BYTES = 2**20
+"""Of a file that is read to be hashed."""
 
 _NAME = re.compile(r"epoch-([0-9]{6,9})\.safetensors")
 _HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
@@ -112,15 +114,14 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if not path.is_file():
         raise DataError(f"{path} is not a file, but a checkpoint is one. Check the path.")
     try:
-        content = bytearray(path.read_bytes())
+        header = _check_hash(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}). {_DAMAGED}") from None
-    header = _check_hash(content, path)
     try:
         entries = parse_object(header, f"The header of {path}")["__metadata__"]
         whole = json.loads(entries["checkpoint"])  # type: ignore[index]
         check_format(whole, str(path), kind="checkpoint", version=VERSION)
-        tensors = load_tensors(bytes(content))
+        tensors = load_tensors(path)
         found = Checkpoint(epoch=whole["epoch"], tensors=tensors, metadata=whole["metadata"])
     except (ValueError, LookupError, TypeError, RecursionError, SafetensorError) as error:
         raise DataError(f"{path} is no checkpoint ({error}). {_DAMAGED}") from None
@@ -133,28 +134,28 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return found
 
 
-def _check_hash(content: bytearray, path: Path) -> bytes:
+def _check_hash(path: Path) -> bytes:
     """Return the header of a file that is as it was written."""
-    place = _find_hash(content)
-    if place is None:
-        raise DataError(f"{path} has no hash in its header. {_DAMAGED}")
-    start, end = place
-    said = bytes(content[start:end])
-    content[start:end] = _NO_HASH
-    if hashlib.sha256(content).hexdigest().encode() != said:
+    with path.open("rb") as file:
+        length = file.read(8)
+        n_bytes = int.from_bytes(length, "little")
+        header = file.read(n_bytes) if n_bytes <= path.stat().st_size else b""
+        place = _find_hash(header)
+        if place is None:
+            raise DataError(f"{path} has no hash in its header. {_DAMAGED}")
+        start, end = place
+        digest = hashlib.sha256(length + header[:start] + _NO_HASH + header[end:])
+        while block := file.read(BLOCK_BYTES):
+            digest.update(block)
+    if digest.hexdigest().encode() != header[start:end]:
         raise DataError(f"{path} does not have the hash that its header says. {_DAMAGED}")
-    return bytes(content[8 : _header_end(content)])
+    return header
 
 
-def _find_hash(content: bytes | bytearray) -> tuple[int, int] | None:
+def _find_hash(header: bytes) -> tuple[int, int] | None:
     # Quotes inside other strings of the header are escaped, so this can only be the key itself.
-    found = _HASH.search(content, 8, _header_end(content))
+    found = _HASH.search(header)
     return None if found is None else found.span(1)
-
-
-def _header_end(content: bytes | bytearray) -> int:
-    """Return where the header ends: its length stands in the first eight bytes."""
-    return min(len(content), 8 + int.from_bytes(content[:8], "little"))
 
 
 def _list_epochs(folder: Path) -> list[tuple[int, Path]]:

@@ -52,6 +52,12 @@ class GraphSize:
 
 MOST_NUMBERS = 2**28
 """Of all entities together, 1 GiB: with very many entities the dimension is smaller again."""
+MANY_ENTITIES = 2**18
+"""With more, a step has some of them as wrong answers, and a part of each split is ranked: all
+of them are out of reach of a CPU."""
+N_NEGATIVES, N_MEASURED = 2**12, 2000
+MOST_PATHS = 2**22
+"""With more, an epoch is a quarter of so many, drawn anew: it is validated after minutes."""
 LINK_PREDICTION = TrainingSettings(
     dim=512,
     batch_size=512,
@@ -120,12 +126,28 @@ def default_settings(
     if size.has_answers:
         return COUNTRIES
     thousands = size.n_entities / 1000
-    dim = min(512 * max(1.0, thousands) ** 0.25, MOST_NUMBERS / max(1, size.n_entities))
     return replace(
-        LINK_PREDICTION,
-        dim=64 * max(1, round(dim / 64)),
+        _bound_work(LINK_PREDICTION, size),
+        dim=fitting_dim(512 * max(1.0, thousands) ** 0.25, size.n_entities),
         n3=_round(0.15 * max(1.0, size.degree) ** -0.3 * min(1.0, thousands) ** 0.5),
     )
+
+
+def fitting_dim(dim: float, n_entities: int, n_tables: int = 2) -> int:
+    """Return a dimension near this one with which so many entities have `MOST_NUMBERS` at most."""
+    dim = min(dim, MOST_NUMBERS / (n_tables * max(1, n_entities)))
+    block = 64 if dim >= 64 else 8
+    return block * max(1, round(dim / block))
+
+
+def _bound_work(settings: TrainingSettings, size: GraphSize) -> TrainingSettings:
+    """Return settings with steps, epochs and validations that a large graph leaves time for."""
+    n_paths = 2 * size.n_triplets * settings.walk.paths_per_triplet
+    if n_paths > MOST_PATHS:
+        settings = replace(settings, paths_per_epoch=MOST_PATHS // 4)
+    if size.n_entities > MANY_ENTITIES:
+        settings = replace(settings, n_negatives=N_NEGATIVES, measured=N_MEASURED)
+    return settings
 
 
 def _for_propagation(task: Task, size: GraphSize) -> TrainingSettings:
@@ -168,7 +190,8 @@ def _for_alignment(size: GraphSize) -> TrainingSettings:
     thousands = max(1, size.n_triplets) / 1000
     small = min(1.0, 10 / thousands)
     return replace(
-        ALIGNMENT,
+        _bound_work(ALIGNMENT, size),
+        dim=fitting_dim(ALIGNMENT.dim, size.n_entities),
         learning_rate=_round(min(0.006, 0.05 * thousands**-1.25)),
         weight_decay=_round(0.014 * small),
         dropout=_round(0.3 + 0.2 * small),

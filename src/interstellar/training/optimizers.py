@@ -10,20 +10,25 @@ Adagrad:  v = v + g²
 
 and rows of entities that have become longer than `max_norm` are scaled back to it. On CUDA all
 of it is one kernel, which also clears the gradient.
+
+Adagrad leaves alone what has no gradient. Where a step says which entities it read, only their rows
+are visited on the CPU: with millions of entities all the others would take a second.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import assert_never, final
 
 import torch
 from torch import Tensor, nn
 
-from interstellar.model.path_network import PathNetwork
+from interstellar.model.path_network import SUBJECTS, PathNetwork
 from interstellar.training.settings import Optimizer
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 ADAGRAD_EPSILON = 1e-10
+ENTITY_TABLES = ("entities", SUBJECTS)
+"""Parameters with a row of each entity."""
 ROW_BLOCK = 128
 """Each parameter has room for a multiple of so many rows, zeros behind its own."""
 
@@ -122,12 +127,23 @@ class FlatOptimizer:
         moments = {"n_updates": self.n_updates, "m": self.m, "v": self.v}
         return {f"{self.kind}.{name}": t for name, t in moments.items() if t is not None}
 
+    @property
+    def leaves_others(self) -> bool:
+        """Whether a parameter without a gradient stays as it is, and updates are on the CPU."""
+        is_on_cpu = self.v.device.type == "cpu"
+        is_still = self.kind is Optimizer.ADAGRAD and not self.weight_decay and not self.max_norm
+        return is_on_cpu and is_still
+
     @torch.no_grad()
-    def update(self, factor: Tensor, is_bad: Tensor) -> None:
+    def update(self, factor: Tensor, is_bad: Tensor, rows: Tensor | None = None) -> None:
         """Take the gradient times `factor` and clear it; where `is_bad`, only clear it.
 
-        `n_updates` counts this update already.
+        `n_updates` counts this update already. Where this optimizer `leaves_others`, `rows` may be
+        said: the entities, each once, whose rows are all that have a gradient.
         """
+        if rows is not None:
+            self._update_rows(factor, is_bad, rows)
+            return
         if self.v.device.type == "cuda":
             from interstellar.training.step_kernels import update_  # noqa: PLC0415 (triton)
 
@@ -139,6 +155,41 @@ class FlatOptimizer:
                 shorten_rows(self.entity_rows(), self.max_norm)
         self.parameters.gradients.zero_()
 
+    @torch.no_grad()
+    def gradient_norm(self, rows: Tensor | None) -> Tensor:
+        """Return the length of the gradient, which only these rows of entities have, if said."""
+        parts = [self.parameters.gradients]
+        if rows is not None:
+            parts = [g if own is None else g[own] for _, g, _, own in self._tables(rows)]
+        norms = [torch.linalg.vector_norm(part) for part in parts]
+        norm: Tensor = torch.linalg.vector_norm(torch.stack(norms)) if len(norms) > 1 else norms[0]
+        return norm
+
+    def _update_rows(self, factor: Tensor, is_bad: Tensor, rows: Tensor) -> None:
+        assert self.leaves_others
+        for p, g, v, own in self._tables(rows):
+            if own is None:
+                if not is_bad:
+                    self._move_by_adagrad(p, g.mul_(factor), v)
+                g.zero_()
+                continue
+            if not is_bad:
+                p_rows, v_rows = p[own], v[own]
+                self._move_by_adagrad(p_rows, g[own].mul_(factor), v_rows)
+                p.index_copy_(0, own, p_rows)
+                v.index_copy_(0, own, v_rows)
+            g.index_fill_(0, own, 0)
+
+    def _tables(self, rows: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
+        """Yield each parameter, its gradient, what is remembered, and of entities the rows."""
+        layout = self.parameters.layout
+        vectors = (self.parameters.values, self.parameters.gradients, self.v)
+        for name, *parts in zip(
+            layout.shapes, *(layout.split(x).values() for x in vectors), strict=True
+        ):
+            p, g, v = parts
+            yield p, g, v, rows if name in ENTITY_TABLES else None
+
     def _move(self, factor: Tensor) -> None:
         p = self.parameters.values
         g = self.parameters.gradients.mul_(factor)
@@ -148,10 +199,13 @@ class FlatOptimizer:
             case Optimizer.ADAM:
                 self._move_by_adam(p, g)
             case Optimizer.ADAGRAD:
-                self.v.addcmul_(g, g)
-                p.sub_(g.mul_(self.learning_rate).div_(self.v.sqrt().add_(ADAGRAD_EPSILON)))
+                self._move_by_adagrad(p, g, self.v)
             case _:
                 assert_never(self.kind)
+
+    def _move_by_adagrad(self, p: Tensor, g: Tensor, v: Tensor) -> None:
+        v.addcmul_(g, g)
+        p.sub_(g.mul_(self.learning_rate).div_(v.sqrt().add_(ADAGRAD_EPSILON)))
 
     def _move_by_adam(self, p: Tensor, g: Tensor) -> None:
         assert self.m is not None

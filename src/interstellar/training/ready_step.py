@@ -36,6 +36,7 @@ def ready_step(
             if not is_out_of_memory(error):
                 raise
         torch.cuda.empty_cache()
+        parameters.gradients.zero_()
         plan = smaller_plan(plan, can_split=not network.form.has_batch_norm)
 
 

@@ -24,7 +24,8 @@ def ready_rival_step(
     """Return a step that fits into the memory, and the function that does it."""
     is_mixed = uses_mixed_precision(settings.precision, paths.device)
     loss = RivalLoss(network, is_mixed=is_mixed, n_steps=paths.shape[1] // 2)
-    step = AutogradStep(loss, paths, settings, parameters)
+    rows = settings.paths_per_epoch
+    step = AutogradStep(loss, paths, settings, parameters, rows_an_epoch=rows)
     if paths.device.type == "cpu":
         n_numbers = step.batch_size * network.numbers_a_row
         step.loss.n_parts = min(step.batch_size, -(-n_numbers // CPU_NUMBERS))

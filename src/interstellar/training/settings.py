@@ -24,7 +24,15 @@ FORMER_NAMES = {"l2": "weight_decay", "decay": "lr_decay", "selection": "metric"
 """What settings were called in version 0.1."""
 USUAL_MAX_NORM = 1.0
 """Of the paper's program, in link prediction."""
-LATER_SETTINGS = ("optimizer", "n3", "label_smoothing", "max_norm", "relation_prediction")
+LATER_SETTINGS = (
+    "optimizer",
+    "n3",
+    "label_smoothing",
+    "max_norm",
+    "relation_prediction",
+    "paths_per_epoch",
+    "measured",
+)
 """Settings that older experiment files lack: there they had their defaults."""
 _MOST = 1e6
 """Rates and norms above are no use to anybody, and some are too large for float32."""
@@ -150,6 +158,10 @@ class TrainingSettings:
     precision: Precision = Precision.AUTO
     n_negatives: int | None = None
     """Wrong answers drawn for each step (sampled softmax); None: all entities (full softmax)."""
+    paths_per_epoch: int | None = None
+    """At most so many of the paths, drawn anew for each epoch, are one; None: all of them."""
+    measured: int | None = None
+    """At most so many triplets or pairs of a split are ranked, always the same; None: all."""
     optimizer: Optimizer = Optimizer.ADAM
     n3: float = 0.0
     """Weight of the regulariser N3: cubes of the embeddings of each step, summed; 0: none."""
@@ -201,6 +213,8 @@ _COUNTS = (
     ("validate_every", 1, "1 validates after every epoch."),
     ("patience", 0, "0 never stops early."),
     ("n_negatives", 1, "None takes all entities."),
+    ("paths_per_epoch", 1, "None takes all paths."),
+    ("measured", 1, "None ranks all that are held out."),
 )
 _AT_MOST = f"at most {_MOST:,.0f}"
 _RATES: tuple[tuple[str, Callable[[float], bool], str, str], ...] = (
@@ -214,7 +228,7 @@ _RATES: tuple[tuple[str, Callable[[float], bool], str, str], ...] = (
     ("gradient_norm", lambda n: 0 < n <= _MOST, f"above 0 and {_AT_MOST}", "None: left alone."),
     ("max_norm", lambda n: 0 < n <= _MOST, f"above 0 and {_AT_MOST}", "None: no bound."),
 )
-_OPTIONAL = ("n_negatives", "gradient_norm", "max_norm")
+_OPTIONAL = ("n_negatives", "paths_per_epoch", "measured", "gradient_norm", "max_norm")
 
 
 def _check_numbers(settings: TrainingSettings) -> None:
@@ -244,6 +258,7 @@ def _check_choices(settings: TrainingSettings) -> None:
 
 _MEANT_FOR_WALKS = (
     ("n_negatives", None),
+    ("paths_per_epoch", None),
     ("n3", 0.0),
     ("label_smoothing", 0.0),
     ("relation_prediction", 0.0),

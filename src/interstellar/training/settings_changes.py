@@ -57,6 +57,8 @@ class SettingsChanges(TypedDict, total=False):
     precision: Annotated[str | None, "auto, float32 or mixed."]
     path_length: Annotated[int | None, "Triplets in a path; 1: single triplets."]
     negatives: Annotated[int | None, "Sample this many wrong answers a step; otherwise take all."]
+    paths_per_epoch: Annotated[int | None, "Train on so many paths an epoch, drawn anew for each."]
+    measured: Annotated[int | None, "Rank at most so many held-out triplets or pairs; else all."]
     depth: Annotated[int | None, "Layers of a propagation, 1 to 8."]
     aggregation: Annotated[str | None, "Of messages in a propagation: sum, mean, max or pna."]
     attention: Annotated[str | None, "What weighs messages of a propagation: none or query."]

@@ -117,7 +117,7 @@ class OneDevice:
             tensor.copy_(tensors[name])
         self.at_epoch = self.clone()
         self._best = {
-            name: tensors[f"best.{name}"].to(view.device)
+            name: tensors[f"best.{name}"].to(view.device, copy=True)  # not those of an open file
             for name, view in self._parameters.views.items()
         }
 

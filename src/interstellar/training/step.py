@@ -51,14 +51,17 @@ class TrainingStep:
         self.settings = settings
         self.plan = plan
         self.parameters = parameters
-        self.batch_size = min(settings.batch_size, len(paths))
-        self.n_steps = -(-len(paths) // self.batch_size)
+        n_rows = min(len(paths), settings.paths_per_epoch or len(paths))
+        self.batch_size = min(settings.batch_size, n_rows)
+        self.n_steps = -(-n_rows // self.batch_size)
         self.generator = torch.Generator(device)
         self.order = torch.zeros(self.n_steps * self.batch_size, dtype=torch.long, device=device)
         self.n_done = torch.zeros((), dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), device=device)
         self.bad_step = torch.zeros((), dtype=torch.long, device=device)
         """The first step of the epoch whose loss was not finite, counted from 1; 0 for none."""
+        self._read: list[Tensor] = []
+        """The entities of a step, of which one may be there several times."""
         self.optimizer = FlatOptimizer(
             parameters,
             kind=settings.optimizer,
@@ -70,10 +73,10 @@ class TrainingStep:
     def begin_epoch(self, order: Tensor, learning_rate: float, dropout_seed: int) -> None:
         """Set what changes from epoch to epoch: the order of paths, the rate, the dropout.
 
-        The last batch is filled up with the first paths of the order.
+        Where an epoch has all paths, the last batch is filled up with the first of the order.
         """
-        n_missing = len(self.order) - len(order)
-        self.order.copy_(torch.cat([order, order[:n_missing]]))
+        n_missing = max(0, len(self.order) - len(order))
+        self.order.copy_(torch.cat([order[: len(self.order)], order[:n_missing]]))
         self.optimizer.learning_rate.fill_(learning_rate)
         self.generator.manual_seed(dropout_seed)
         self.n_done.zero_()
@@ -98,12 +101,16 @@ class TrainingStep:
     def compute(self) -> None:
         """Do one step; nothing is handed to or from the host."""
         subjects, relations, objects = self.gather()
+        self._read = [subjects.reshape(-1), objects.reshape(-1)]
         pieces = [ids.chunk(self.plan.n_parts) for ids in (subjects, relations, objects)]
         losses = [
             self.accumulate(*part, is_first=number == 0)
             for number, part in enumerate(zip(*pieces, strict=True))
         ]
-        self.optimizer.update(*self.account(torch.cat(losses) if len(losses) > 1 else losses[0]))
+        is_local = self.settings.n_negatives is not None and self.optimizer.leaves_others
+        rows = torch.unique(torch.cat(self._read)) if is_local else None
+        whole = torch.cat(losses) if len(losses) > 1 else losses[0]
+        self.optimizer.update(*self.account(whole, rows), rows)
 
     def gather(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return subjects, relations and objects, (batch, length), of the next paths."""
@@ -131,7 +138,8 @@ class TrainingStep:
             negatives = torch.randint(
                 table.n_entities, (n_negatives,), generator=self.generator, device=v.device
             )
-            losses, gradient = sampled_softmax_loss(v, table, true, negatives, is_first=is_first)
+            self._read.append(negatives)
+            losses, gradient = sampled_softmax_loss(v, table, true, negatives)
         if v.requires_grad:  # an output that is zero whatever is learnt has nothing behind it
             v.backward(gradient)  # type: ignore[no-untyped-call]
         if self.settings.relation_prediction:  # after the others: they set the gradient anew
@@ -142,11 +150,11 @@ class TrainingStep:
             add_n3_gradient(self.network, subjects, relations, objects, n3)
         return losses
 
-    def account(self, losses: Tensor) -> tuple[Tensor, Tensor]:
+    def account(self, losses: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Note the loss, and return by what the gradient is multiplied and whether it is bad.
 
         The gradient is that of the sum; the program's loss is N times as large. A loss that is
-        not finite is bad: nothing moves, and the step is remembered.
+        not finite is bad: nothing moves, and the step is remembered. `rows` as for `update`.
         """
         if losses.device.type == "cuda":
             from interstellar.training.step_kernels import account  # noqa: PLC0415 (triton)
@@ -161,5 +169,4 @@ class TrainingStep:
         self.optimizer.n_updates += ~is_bad
         if self.settings.gradient_norm is None:
             return torch.tensor(float(len(losses))), is_bad
-        norm = torch.linalg.vector_norm(self.parameters.gradients)
-        return self.settings.gradient_norm / norm, is_bad
+        return self.settings.gradient_norm / self.optimizer.gradient_norm(rows), is_bad

@@ -5,19 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from torch import Tensor
-
 from interstellar.data.graph import GraphPair
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import Candidates
+from interstellar.evaluation.approximate import require_usearch
 from interstellar.evaluation.similarity import Decoding
+from interstellar.inference.alignment import Alignment
 from interstellar.inference.iterated_alignment import (
     IteratedRun,
     IterationSettings,
     Round,
+    alignment_of,
     iterate_run,
 )
-from interstellar.inference.whole_alignment import AlignmentSettings, WholeAlignment, align
+from interstellar.inference.whole_alignment import AlignmentSettings, align
 from interstellar.runs.trained_run import TrainedRun
 from interstellar.workflow.audience import Audience, describe_seconds, tell
 from interstellar.workflow.bars import work_shown
@@ -31,6 +32,41 @@ MANY_FOR_HUNGARIAN = 30_000
 """So many entities take a minute or more; the time grows with the cube."""
 FEW_PAIRS = 20
 """Of validation; a threshold chosen on fewer is a matter of luck."""
+
+
+def read_rounds(
+    n_rounds: int | None, epochs: int | None, seed: int
+) -> tuple[int, IterationSettings] | None:
+    """Return how many rounds of training are asked for, and of what kind; None: no round."""
+    if n_rounds is not None:
+        return n_rounds, IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
+    if epochs is not None:
+        raise SettingsError(
+            f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
+            "Give `iterate` too, or leave `epochs` out."
+        )
+    return None
+
+
+def align_run(
+    path: Path,
+    trained: TrainedRun,
+    settings: AlignmentSettings,
+    rounds: tuple[int, IterationSettings] | None,
+    *,
+    seed: int,
+    audience: Audience,
+) -> Alignment:
+    """Align the two graphs of a run, after rounds of training if any are asked for."""
+    if settings.is_approximate:
+        require_usearch()
+    task = alignment_of(trained, path)
+    tell_beforehand(task.graph, settings, audience)
+    iterated = None if rounds is None else train_in_rounds(path, trained, *rounds, audience)
+    run = trained if iterated is None else iterated.trained
+    with work_shown(audience):
+        whole = align(task.graph, *task.tables(run.subjects), settings, seed=seed)
+    return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
 
 
 def train_in_rounds(
@@ -75,19 +111,6 @@ def compare_decodings(
         decoding.value: {c.value: evaluate_if_it_fits(decoding, c) for c in Candidates}
         for decoding in Decoding
     }
-
-
-def align_shown(
-    audience: Audience,
-    graph: GraphPair,
-    first: Tensor,
-    second: Tensor,
-    settings: AlignmentSettings,
-    seed: int,
-) -> WholeAlignment:
-    """Return the whole alignment, with a bar while it is computed."""
-    with work_shown(audience):
-        return align(graph, first, second, settings, seed=seed)
 
 
 def tell_beforehand(graph: GraphPair, settings: AlignmentSettings, audience: Audience) -> None:

@@ -63,24 +63,24 @@ def final_settings(
 
     An architecture that would be another one on single triplets is trained on paths.
     """
-    task = Task(task_of(graph))
+    task, kind = Task(task_of(graph)), choose("model", model or ModelKind.WALKS, ModelKind)
+    propagates = kind is ModelKind.PROPAGATION
     size = GraphSize(
         n_entities=len(graph.all_entities),
         n_triplets=count_triplets(graph),
         has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
-        hides_links=isinstance(graph, KnowledgeGraph) and hides_links(graph),
+        hides_links=propagates and isinstance(graph, KnowledgeGraph) and hides_links(graph),
     )
     network = None if architecture is None else read_model(architecture)
     if isinstance(network, Rival):
         refuse_task(network, graph)
         return rival_settings(network, task, size)
-    kind = choose("model", model or ModelKind.WALKS, ModelKind)
     if kind is ModelKind.RIVAL:
         raise SettingsError(
             f"model is {kind}, which an architecture such as RotatE names. Leave `model` out."
         )
     settings = default_settings(task, size, kind)
-    if network is None or settings.walk.length > 1 or kind is ModelKind.PROPAGATION:
+    if network is None or settings.walk.length > 1 or propagates:
         return settings
     is_alike = one_step_form(network) == canonical_form(network)
     length = 1 if is_alike else WalkSettings.link_prediction().length

@@ -18,7 +18,7 @@ from interstellar.evaluation.calibration import Reliability
 from interstellar.evaluation.similarity import Decoding
 from interstellar.inference.alignment import Alignment, read_alignment_settings
 from interstellar.inference.export import Exported, export_embeddings
-from interstellar.inference.iterated_alignment import IterationSettings, alignment_of, refuse_round
+from interstellar.inference.iterated_alignment import alignment_of, refuse_round
 from interstellar.inference.prediction import Answers, RunPredictor, build_predictor
 from interstellar.inference.query_file import FileOutcome, answer_file
 from interstellar.records.run_folder import RunFolder, refuse_existing
@@ -34,10 +34,9 @@ from interstellar.tasks.splits import Split
 from interstellar.words import choose
 from interstellar.workflow.aligning import (
     NumberByName,
-    align_shown,
+    align_run,
     compare_decodings,
-    tell_beforehand,
-    train_in_rounds,
+    read_rounds,
 )
 from interstellar.workflow.audience import find_audience, tell
 from interstellar.workflow.progress import training_bar
@@ -213,6 +212,7 @@ class Model:
         decode: str = "sinkhorn",
         top_k: int | None = None,
         one_to_one: bool = False,
+        approximate: bool = False,
         threshold: str | float = "auto",
         direction: str = "source",
         iterate: int | None = None,
@@ -226,6 +226,7 @@ class Model:
             decode: cosine, csls, sinkhorn, hungarian or stable.
             top_k: List so many partners of each entity instead of the best one.
             one_to_one: Give no entity two partners.
+            approximate: With cosine or csls, do not compare all with all (extra `ann`).
             threshold: Pairs below it are left out; auto has the highest F1 on validation, none
                 leaves out nothing.
             direction: Whose entities look for partners: source, target, or both, who must agree.
@@ -236,23 +237,17 @@ class Model:
             progress: Whether to show the rounds, and what there is to say.
         """
         settings = read_alignment_settings(
-            decode, top_k, one_to_one=one_to_one, threshold=threshold, direction=direction
+            decode,
+            top_k,
+            one_to_one=one_to_one,
+            threshold=threshold,
+            direction=direction,
+            approximate=approximate,
         )
-        if epochs is not None and iterate is None:
-            raise SettingsError(
-                f"`epochs` is {epochs}, for the rounds of `iterate`, and none are asked for. "
-                "Give `iterate` too, or leave `epochs` out."
-            )
         refuse_round(self.path)
-        audience, task = find_audience(is_wanted=progress), alignment_of(self.trained, self.path)
-        tell_beforehand(task.graph, settings, audience)
-        iterated = None
-        if iterate is not None:
-            rounds = IterationSettings(epochs=10 if epochs is None else epochs, seed=seed)
-            iterated = train_in_rounds(self.path, self.trained, iterate, rounds, audience)
-        run = self.trained if iterated is None else iterated.trained
-        whole = align_shown(audience, task.graph, *task.tables(run.subjects), settings, seed)
-        return Alignment(graph=task.graph, whole=whole, settings=settings, iterated=iterated)
+        rounds = read_rounds(iterate, epochs, seed)
+        audience = find_audience(is_wanted=progress)
+        return align_run(self.path, self.trained, settings, rounds, seed=seed, audience=audience)
 
     def update(
         self,

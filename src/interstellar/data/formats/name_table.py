@@ -206,7 +206,7 @@ def number_columns(
     chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
     if not chunks:
         return Vocabulary([]), [np.empty(0, np.int32) for _ in columns]
-    unified = pa.chunked_array(chunks).dictionary_encode().unify_dictionaries()
+    unified = pa.chunked_array(chunks).dictionary_encode()  # of all chunks one
     ids = np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])
     ends = np.cumsum([len(column) for column in columns])
     vocabulary = Vocabulary(unified.chunk(0).dictionary)
