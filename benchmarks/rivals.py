@@ -12,7 +12,7 @@ is there already is not done again. Alignments are also decoded by CSLS and Sink
 
 A row that fails, or takes longer than `--row-seconds`, ends alone; after `--seconds` those under
 way are given up. Where files do not stay, each result is also a line of `--lines FILE`, and
-`--keep FILE` makes files of such lines. For a card that is lent for ten minutes at a time, with the
+`--keep FILE` makes files of such lines. Where a card is free for ten minutes at a time, with the
 folders `link-prediction` and `entity-alignment` of the data in a folder `carried` there:
 
     INTERSTELLAR_DATA=carried PYTHONPATH=src python benchmarks/rivals.py --device cuda --mps \
