@@ -19,17 +19,14 @@ import torch
 import interstellar
 from interstellar.data.graph import KnowledgeGraph
 from interstellar.device import find_device
-from interstellar.runs.experiment import ANY
 from interstellar.runs.run import name_device
 from interstellar.searching.model_choice import (
     HEAT_SHARE,
     compare_models,
     estimate_seconds,
-    keeping_nodes,
     run_heat,
 )
-from interstellar.workflow.chosen_model import COMPARED
-from interstellar.workflow.given import build_experiment, final_settings
+from interstellar.workflow.chosen_model import compared_experiments
 from propagations import find
 
 
@@ -62,15 +59,7 @@ def compare(
     graph: KnowledgeGraph, seconds: float, seed: int, device: torch.device
 ) -> dict[str, object]:
     """Return what the search expects, what it chooses, and what both come to in any case."""
-    experiments = [
-        build_experiment(
-            graph,
-            architecture=ANY,
-            seed=seed,
-            settings=keeping_nodes(graph, final_settings(graph, model=model), device),
-        )
-        for model in COMPARED
-    ]
+    experiments = compared_experiments(graph, seed, device)
     started = time.perf_counter()
     expected = estimate_seconds(graph, experiments[1].settings, device)
     heats = compare_models(graph, experiments, seconds, device)

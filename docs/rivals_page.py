@@ -97,12 +97,13 @@ what lies outside (`src/interstellar/rivals`, one file each) takes `--loss`, `--
 `pip install "interstellar-kg[rivals]"`.
 
 *By rule* means settings that follow from the size of the graph and nothing else
-(`training/defaults.py`, `training/rival_defaults.py`): no set has settings of its own. The rules were
-chosen on graphs of which fb237_v1, DBP-WD-1500 and EN-DE-1500 are on this page, so that only the
-other tables are a test of them. They have today's good practice where it is known to matter: inverse relations with vectors of their own; where the model has a softmax, one over all
-entities; and for points of the space Adagrad and N3. The columns beside it have what is not the
-rule: *published settings*, which are those of the paper's row for the set (`--preset paper`), a
-second loss that predicts relations, other ways to align.
+(`training/defaults.py`, `training/rival_defaults.py`): no set has settings of its own. The rules
+were chosen on graphs of which fb237_v1, DBP-WD-1500 and EN-DE-1500 are on this page, so that only
+the other tables are a test of them. They have today's good practice where it is known to matter:
+inverse relations with vectors of their own; where the model has a softmax, one over all entities;
+and for points of the space Adagrad and N3. The columns beside it have what is not the rule:
+*published settings*, which are those of the paper's row for the set (`--preset paper`), a second
+loss that predicts relations, other ways to align.
 
 This page is written from the catalogue, the docstrings and `results` (`benchmarks/rivals.py`). An
 empty cell was not measured, or not printed.

@@ -77,9 +77,9 @@ def one_shot(
     from interstellar.searching.search_journal import read_written
     from interstellar.training.settings_changes import with_changes
     from interstellar.workflow.audience import find_audience
-    from interstellar.workflow.chosen_workers import choose_workers
     from interstellar.workflow.given import build_experiment, read_given_settings, trial_settings
     from interstellar.workflow.search_progress import search_table
+    from interstellar.workflow.searching import workers_for
 
     if not no_plot:
         require_matplotlib()
@@ -95,19 +95,12 @@ def one_shot(
     )
     stop_on_sigterm()
     audience = find_audience()
-    where = choose_workers(
-        graph,
-        device,
-        Budget(trials=2 * architectures),
-        audience,
-        n=workers,
-        engine=engine,
-        ray_address=ray_address,
-    )
+    budget = Budget(trials=2 * architectures)
+    where: Any = {"workers": workers, "engine": engine, "ray_address": ray_address}
     comparisons = study_sharing(
         study,
         out,
-        workers=where,
+        workers=workers_for(graph, device, budget, audience, where),
         resume=resume,
         watch=lambda: search_table(chosen.metric, audience),
         on_note=report,

@@ -4,8 +4,10 @@ import time
 from dataclasses import replace
 from typing import SupportsIndex
 
+import torch
+
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
-from interstellar.runs.experiment import ANY
+from interstellar.runs.experiment import ANY, Experiment
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
 from interstellar.searching.model_choice import Heat, compare_models, keeping_nodes
 from interstellar.training.settings import ModelKind
@@ -40,16 +42,7 @@ def choose_model(
     if budget.seconds is None or not isinstance(graph, KnowledgeGraph) or answers_few:
         return {}, budget
     started, device = time.monotonic(), stage.workers.device
-    experiments = [
-        build_experiment(
-            graph,
-            architecture=ANY,
-            seed=seed,
-            settings=keeping_nodes(graph, final_settings(graph, model=model), device),
-            plan=SearchPlan(),
-        )
-        for model in COMPARED
-    ]
+    experiments = compared_experiments(graph, seed, device)
     heats = compare_models(graph, experiments, budget.seconds, device)
     left = replace(budget, time=budget.seconds - (time.monotonic() - started))
     if not heats:
@@ -59,6 +52,22 @@ def choose_model(
     if heats[0].model is ModelKind.WALKS or propagation is None:
         return {"model": ModelKind.WALKS}, left
     return {"model": ModelKind.PROPAGATION, "nodes": propagation.nodes}, left
+
+
+def compared_experiments(
+    graph: KnowledgeGraph, seed: SupportsIndex, device: torch.device
+) -> list[Experiment]:
+    """Return a search of either model with the graph's own settings."""
+    return [
+        build_experiment(
+            graph,
+            architecture=ANY,
+            seed=seed,
+            settings=keeping_nodes(graph, final_settings(graph, model=model), device),
+            plan=SearchPlan(),
+        )
+        for model in COMPARED
+    ]
 
 
 def _tell(audience: Audience, heats: list[Heat], metric: str) -> None:

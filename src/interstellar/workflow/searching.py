@@ -24,8 +24,9 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
+from interstellar.searching.workers import Workers
 from interstellar.training.settings_changes import SettingsChanges, with_changes
-from interstellar.workflow.audience import find_audience
+from interstellar.workflow.audience import Audience, find_audience
 from interstellar.workflow.chosen_model import choose_model, is_open
 from interstellar.workflow.chosen_plan import (
     choose_plan,
@@ -116,15 +117,7 @@ def search(
         graph: AnyGraph = load_graph(begun)
     else:
         graph = read_data(BUILT_IN if data is None else data, audience)
-    workers = choose_workers(
-        graph,
-        device,
-        spent,
-        audience,
-        n=shortcuts.get("workers"),
-        engine=shortcuts.get("engine", EngineKind.LOCAL),
-        ray_address=shortcuts.get("ray_address"),
-    )
+    workers = workers_for(graph, device, spent, audience, shortcuts)
     stage = Stage(workers, audience, started)
     reused, changes, planned = list_paths(shortcuts), settings_in(shortcuts), spent
     if before is None and not reused and is_open(plan, after, settings, changes):
@@ -208,18 +201,29 @@ def tune(
     place = choose_place(out, is_resumed=resume)
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=TUNING_TRIALS)
-    workers = choose_workers(
+    workers = workers_for(graph, device, spent, audience, shortcuts)
+    stage = Stage(workers, audience, started)
+    stage.search(spell_out(experiment), graph, place, spent, resume=resume)
+    return SearchResult(place)
+
+
+def workers_for(
+    graph: AnyGraph,
+    device: str | torch.device,
+    budget: Budget,
+    audience: Audience,
+    shortcuts: SearchShortcuts,
+) -> Workers:
+    """Return where trials run, as was said or as fits the budget."""
+    return choose_workers(
         graph,
         device,
-        spent,
+        budget,
         audience,
         n=shortcuts.get("workers"),
         engine=shortcuts.get("engine", EngineKind.LOCAL),
         ray_address=shortcuts.get("ray_address"),
     )
-    stage = Stage(workers, audience, started)
-    stage.search(spell_out(experiment), graph, place, spent, resume=resume)
-    return SearchResult(place)
 
 
 def begun_search(run: RunFolder) -> Experiment:
