@@ -20,7 +20,8 @@ MAX_PARAMETERS = 10
 
 BASES = {"Enum", "Protocol", "StrEnum", "TypedDict", "nn.Module", "torch.autograd.Function"}
 BASES_BY_FILE = {
-    "workflow/searching.py": {"SettingsChanges"},  # a TypedDict with some keys more
+    "workflow/searching.py": {"SettingsChanges"},
+    "workflow/training.py": {"SettingsChanges"},  # a TypedDict with some keys more
     "adapters/pykeen.py": {"Model"},  # PyKEEN's, which its functions ask for
     "inference/prediction.py": {"list"},  # answers are a list that prints as a table
 }

@@ -448,7 +448,7 @@ def test_a_search_with_a_limit_of_time_takes_the_cores_there_are_unless_told(
         raise SettingsError("enough")
 
     monkeypatch.setattr(Workers, "devices", stop)
-    monkeypatch.setattr("interstellar.workflow.searching.count_cores", lambda: 3)
+    monkeypatch.setattr("interstellar.workflow.chosen_workers.count_cores", lambda: 3)
     command = (*SEARCH, "--time", "1m")
 
     run_command(capfd, *command, "--out", tmp_path / "a")

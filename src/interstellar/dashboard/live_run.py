@@ -10,7 +10,7 @@ from interstellar.dashboard.live_training import LiveTraining
 from interstellar.errors import InterstellarError
 from interstellar.records.run_folder import RunFolder
 from interstellar.reporting.reading import Recorded
-from interstellar.reporting.recorded_run import Event, RecordedRun, State
+from interstellar.reporting.recorded_run import Event, RecordedRun, State, moment_of
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.searching.trial import ALTERED
 
@@ -123,6 +123,7 @@ class LiveRun:
             data=data if isinstance(data, dict) else {},
             graph_sha256=graph_sha256 if isinstance(graph_sha256, str) else None,
             state=self.state,
+            begun=moment_of(self._started),
         )
 
     @property

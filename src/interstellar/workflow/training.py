@@ -1,6 +1,6 @@
 """`train`: one architecture on a graph, and a model comes out."""
 
-from typing import Any, SupportsIndex, Unpack
+from typing import Annotated, Any, SupportsIndex, Unpack
 
 import torch
 
@@ -30,6 +30,14 @@ from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import StrPath, choose_place
 
 
+class TrainingShortcuts(SettingsChanges, total=False):
+    """What `train` takes besides objects: single settings, and how many train."""
+
+    processes: Annotated[
+        int, "So many of this machine train together, sharing the entities or the queries."
+    ]
+
+
 def train(
     data: Source | AnyGraph,
     architecture: GivenArchitecture | None = None,
@@ -40,9 +48,8 @@ def train(
     resume: bool = False,
     seed: SupportsIndex = 0,
     device: str | torch.device = "auto",
-    processes: int = 1,
     progress: bool = True,
-    **changes: Unpack[SettingsChanges],
+    **shortcuts: Unpack[TrainingShortcuts],
 ) -> Model:
     """Train one architecture.
 
@@ -57,12 +64,11 @@ def train(
         resume: Go on with the run in `out`, perhaps for more epochs.
         seed: Of every random choice.
         device: auto, cpu, cuda or cuda:i.
-        processes: So many of this machine train together, each with a GPU if the device is cuda:
-            for tables of entities that are too large for one.
         progress: Whether to show it.
-        changes: Single settings, such as `dim=64` or `epochs=20`.
+        shortcuts: `processes`, and single settings such as `dim=64` or `epochs=20`.
     """
-    refuse_unknown(changes, SettingsChanges, "train")
+    refuse_unknown(shortcuts, TrainingShortcuts, "train")
+    changes: Any = {name: value for name, value in shortcuts.items() if name != "processes"}
     chosen_device, audience = find_device(str(device)), find_audience(is_wanted=progress)
     row = find_preset(preset, data)
     wanted = row.architecture if architecture is None and row is not None else architecture
@@ -89,7 +95,7 @@ def train(
             device=chosen_device,
             graph=graph,
             resume=resume,
-            processes=processes,
+            processes=shortcuts.get("processes", 1),
             observer=observer,
         )
     return Model(place, chosen_device)
