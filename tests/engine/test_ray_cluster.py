@@ -1,6 +1,7 @@
 """A Ray cluster: what is refused before the first trial."""
 
 import socket
+import sys
 
 import pytest
 
@@ -86,3 +87,25 @@ def test_workers_share_cores_or_cards(device: str, n_workers: int, share: dict[s
 def test_what_the_cluster_does_not_have_is_refused(device: str, n_workers: int, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         share_of(NO_CARD, device, n_workers)
+
+
+def test_what_happens_in_a_cluster_is_not_printed_among_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "init", lambda **_: None)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    cluster = RayCluster(n_cpus=1, n_gpus=0, is_joined=True)
+    said = {"lines": ["Raylet is terminated."], "pid": "raylet", "is_err": False}
+
+    def happen() -> str:
+        ray._private.worker.print_worker_logs(said, sys.stdout)
+        return capsys.readouterr().out
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    cluster.join_again()
+    silent = happen()
+    cluster.leave()
+
+    assert silent == ""
+    assert "Raylet is terminated." in happen()

@@ -45,6 +45,7 @@ class RayCluster:
             import ray  # noqa: PLC0415
 
             ray.shutdown()
+            let_ray_print(is_allowed=True)
 
 
 def join_cluster(address: str | None = None) -> RayCluster:
@@ -71,6 +72,7 @@ def join_cluster(address: str | None = None) -> RayCluster:
     except BaseException:
         if is_joined:
             ray.shutdown()
+            let_ray_print(is_allowed=True)
         raise
     return RayCluster(
         n_cpus=int(found.get("CPU", 0)),
@@ -146,10 +148,22 @@ def refuse_other_versions(
                 )
 
 
+def let_ray_print(*, is_allowed: bool) -> None:
+    """Say whether Ray may print what happens in its cluster to standard output.
+
+    That is where the answer of a command stands, and nothing else. What a search has to know of a
+    machine that dies it is told otherwise. Ray has no switch for it that is its users'.
+    """
+    from ray._private import worker  # noqa: PLC0415
+
+    worker._worker_logs_enabled = is_allowed
+
+
 def _join(address: str | None) -> None:
     """Join the cluster at an address, or start one."""
     import ray  # noqa: PLC0415
 
+    let_ray_print(is_allowed=False)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address is None:
         try:
