@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_what_happens_in_a_cluster_is_not_printed_among_answers(
     said = {"lines": ["Raylet is terminated."], "pid": "raylet", "is_err": False}
 
     def happen() -> str:
-        ray._private.worker.print_worker_logs(said, sys.stdout)
+        import_module("ray._private.worker").print_worker_logs(said, sys.stdout)
         return capsys.readouterr().out
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
