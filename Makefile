@@ -36,7 +36,7 @@ test: check docs $(VENV)/.browser ## Run every check and every test
 	INTERSTELLAR_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 -m "not faults" --cov --cov-report=term:skip-covered
 
 .PHONY: faults
-faults: $(DEV) ## Disturb searches at 200 random moments (about 8 minutes)
+faults: $(DEV) ## Disturb searches at 200 random moments (about 3 minutes)
 	$(BIN)/pytest -m faults
 
 .PHONY: quick
