@@ -1,11 +1,13 @@
 """A large graph from its file to answers: seconds and peak memory of each command.
 
     python benchmarks/scale_whole.py [--entities 5000000] [--triplets 20000000]
-        [--folder FOLDER] [--json FILE]
+        [--aligned 1000000] [--folder FOLDER] [--json FILE]
 
 Each stage is the command a user would type, in a process of its own, which tells its memory and
 processor time. Names are those of a web of data, about 38 letters long. Training takes one epoch of
-a sample, as `train` does by itself on a graph of that size. Target: no stage over 16 GiB.
+a sample, as `train` does by itself on a graph of that size. Then two graphs of `--aligned` entities
+each, with four times as many triplets, are trained as briefly and aligned, all entities with all.
+Target: no stage over 16 GiB.
 
 The folder takes 12 GB while this runs, and is left empty.
 """
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +37,8 @@ from report import write_report
 DIM = 32
 SAMPLE = ("--paths-per-epoch", "102400", "--measured", "100", "--epochs", "1")
 N_QUERIES = 50
+LOCAL_STEPS = ("--optimizer", "adagrad", "--weight-decay", "0", "--negatives", "4096")
+"""Steps of an alignment that visit no more than the embeddings they read."""
 
 Figures = dict[str, float | str]
 
@@ -41,10 +46,13 @@ Figures = dict[str, float | str]
 def main() -> None:
     arguments = parse_arguments()
     facts = {"benchmark": "scale_whole", "entities": arguments.entities}
-    facts |= {"triplets": arguments.triplets, "dim": DIM, "load_before": os.getloadavg()[0]}
+    facts |= {"triplets": arguments.triplets, "aligned": arguments.aligned, "dim": DIM}
+    facts["load_before"] = os.getloadavg()[0]
     stages: list[Figures] = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        for name, command in list_stages(Path(folder), arguments.entities, arguments.triplets):
+        one = list_stages(Path(folder), arguments.entities, arguments.triplets)
+        two = list_aligning(Path(folder), arguments.aligned)
+        for name, command in chain(one, two):
             stages.append({"stage": name, **measure(command)})
             print(stages[-1], flush=True)
             write_report(arguments.json, facts | {"stages": stages})
@@ -54,6 +62,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entities", type=int, default=5_000_000)
     parser.add_argument("--triplets", type=int, default=20_000_000)
+    parser.add_argument("--aligned", type=int, default=1_000_000, help="entities of each of two")
     parser.add_argument("--folder", type=Path, help="where files are written meanwhile")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
@@ -81,6 +90,18 @@ def list_stages(
     yield "predict one", (*interstellar, "predict", str(run), *query)
     files = ("--queries", str(folder / "queries.tsv"), "--out", str(folder / "answers.tsv"))
     yield "predict file", (*interstellar, "predict", str(run), *files)
+
+
+def list_aligning(folder: Path, n_entities: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what each stage of an alignment is called, and its command."""
+    pair, run = str(folder / "pair"), str(folder / "aligned")
+    interstellar = (sys.executable, "-m", "interstellar")
+    name = f"synthetic-alignment:entities={n_entities},triplets={4 * n_entities}"
+    yield "write two graphs", (*interstellar, "data", "convert", name, pair)
+    train = ("train", pair, "--architecture", "TransE", "--dim", str(DIM), *SAMPLE, *LOCAL_STEPS)
+    yield "train an alignment", (*interstellar, *train, "--out", run, "--json")
+    align = ("align", run, "--decode", "csls", "--approximate", "--out", f"{run}.tsv", "--json")
+    yield "align", (*interstellar, *align)
 
 
 def measure(command: tuple[str, ...]) -> Figures:
