@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.manual_page import DOCS, run_page
 from tests.tiny_graphs import EUROPE, write_rows
 
 README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+IMPORT = re.compile(r"^from (interstellar[\w.]*) import (.+)$", flags=re.MULTILINE)
 HOWTOS = sorted(page.name for page in (DOCS / "howto").glob("*.md"))
 
 
@@ -67,6 +69,18 @@ def test_the_readme_leads_from_a_file_to_predictions(
         outcome = run_command(capfd, *shlex.split(quick))
         assert outcome.code == 0, (command, outcome.err)
     assert commands[-1].startswith("predict")
+
+
+def test_what_pages_import_exists() -> None:
+    imported = [
+        (module, name.strip())
+        for page in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+        for module, names in IMPORT.findall(page.read_text(encoding="utf-8"))
+        for name in names.split(",")
+    ]
+
+    assert imported != []
+    assert [(m, name) for m, name in imported if not hasattr(import_module(m), name)] == []
 
 
 def test_the_functions_and_methods_that_the_readme_names_exist() -> None:

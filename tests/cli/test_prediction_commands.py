@@ -130,10 +130,11 @@ def test_a_file_of_queries_is_answered_and_its_faults_listed(
     queries.write_text("france\tneighbor\nfrnace\tneighbor\n\tlocatedin\teurope\nx\n")
     asked = ("predict", geography, "--queries", queries, "--out", out, "-k", 3)
 
-    told = run_command(capfd, *asked)
+    told = run_command(capfd, *asked, "--verbose")
     found = run_command(capfd, *asked, "--overwrite", "--json").json
 
     assert told.code == 0
+    assert "reading q.tsv: 52 bytes in " in told.err
     assert f"left out: {queries}:2: " in told.err
     assert (found["queries"], found["answers"], found["n_faults"]) == (2, 6, 2)
     assert [fault["line"] for fault in found["faults"]] == [2, 4]

@@ -11,6 +11,7 @@ from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import rescore
 from interstellar.evaluation.approximate import find_nearest_nearly, require_usearch
 from interstellar.evaluation.similarity import Decoding, find_nearest
+from interstellar.watching import watching
 
 pytest.importorskip("usearch")
 
@@ -43,6 +44,16 @@ def test_nearly_all_of_the_nearest_are_found(decoding: Decoding) -> None:
     assert is_first.float().mean() > 0.98
     assert n_found > 0.95 * N * K
     torch.testing.assert_close(values[is_first, 0], exact_values[is_first, 0], atol=2e-3, rtol=0)
+
+
+def test_how_far_it_is_is_said() -> None:
+    told: list[tuple[str, int, int, str]] = []
+
+    with watching(lambda *work: told.append(work)):
+        find_nearly(*draw_views(), Decoding.COSINE)
+
+    assert ("linking neighbours", 0, N, "entities") in told
+    assert told[-1] == ("searching neighbours", N, N, "entities")
 
 
 def test_scores_by_cosine_are_those_of_the_pairs() -> None:

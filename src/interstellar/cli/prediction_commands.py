@@ -128,7 +128,11 @@ def _answer(
 ) -> "FileOutcome":
     """Answer a file of queries into another, or to standard output as tab-separated text."""
     if out is not None:
-        return model.predict_file(queries, out, k=k, with_known=with_known, overwrite=overwrite)
+        from interstellar.workflow.audience import find_audience
+        from interstellar.workflow.bars import work_shown
+
+        with work_shown(find_audience()):  # queries are read as they are answered
+            return model.predict_file(queries, out, k=k, with_known=with_known, overwrite=overwrite)
     from interstellar.inference.query_file import answer_file
 
     asked = model.predictor

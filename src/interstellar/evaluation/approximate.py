@@ -16,6 +16,7 @@ from torch import Tensor
 from interstellar.errors import SettingsError
 from interstellar.evaluation.alignment import CSLS_NEIGHBOURS
 from interstellar.evaluation.similarity import Decoding, Similarity
+from interstellar.watching import say_how_far
 
 N_LINKS, ADDING, SEARCHING = 16, 128, 128
 """Of each node; and candidates kept while it is added, and while a query is asked."""
@@ -56,6 +57,7 @@ def search(source: Tensor, target: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return values, columns
     index = build_index(target.numpy(), searching=max(SEARCHING, 4 * k))
     for start in range(0, len(source), AT_ONCE):
+        say_how_far("searching neighbours", start, len(source), "entities")
         part = source[start : start + AT_ONCE]
         asked = part if len(part) > 1 else part.repeat(2, 1)  # one alone is answered otherwise
         found = index.search(asked.numpy(), k, threads=torch.get_num_threads())
@@ -64,6 +66,7 @@ def search(source: Tensor, target: Tensor, k: int) -> tuple[Tensor, Tensor]:
         values[rows] = 1 - torch.from_numpy(found.distances[:n])
         for row in start + np.flatnonzero(found.counts[:n] < k):  # parts that nothing links
             values[row], columns[row] = (target @ source[row]).topk(k)
+    say_how_far("searching neighbours", len(source), len(source), "entities")
     return values, columns
 
 
@@ -78,9 +81,11 @@ def build_index(vectors: Floats, *, searching: int) -> Any:
         expansion_search=searching,
     )
     for start in range(0, len(vectors), AT_ONCE):
+        say_how_far("linking neighbours", start, len(vectors), "entities")
         part = vectors[start : start + AT_ONCE]
         keys = np.arange(start, start + len(part))
         index.add(keys, part, threads=torch.get_num_threads())
+    say_how_far("linking neighbours", len(vectors), len(vectors), "entities")
     return index
 
 

@@ -74,11 +74,6 @@ class Exchange:
         dist.reduce(tensor, 0)
         return tensor
 
-    def add_up_for_all(self, tensor: Tensor) -> Tensor:
-        """Replace everybody's tensor by the sum over all processes, and return it."""
-        dist.all_reduce(tensor)
-        return tensor
-
     def least(self, number: int) -> int:
         """Return the least of the numbers that processes give."""
         least = torch.tensor(number, device=self.device)
