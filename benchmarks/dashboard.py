@@ -1,22 +1,22 @@
 """The dashboard on many runs: first paint, how soon a line is on the page, memory; and questions.
 
     python benchmarks/dashboard.py [--runs 200] [--trials 10000] [--pages 50] [--long-bytes 0]
-        [--pairs 6]
+        [--pairs 4]
 
 A folder is made with so many runs, one of them a search of so many trials. The server is started as
 a command. Measured are the seconds until its first page has every run (and, where Playwright finds
 a Chromium, until a browser has painted it), the seconds from a line of a journal until all open
 pages have been told of it, and the most memory the server had. `--long-bytes` adds a journal of
-that length. Then a small model is served and asked by one and by a hundred at once. At last the
-same search is run in pairs, once alone and once with a dashboard and two open pages on it, in
-changing order: the ratio of the two times, and of the CPU times of the search, which do not count
-what others do on the machine meanwhile. Prints one JSON object.
+that length. Then a small model is served and asked by one and by a hundred at once. At last one
+search is run in pairs with a dashboard and two open pages on every second trial: the ratio
+of the times of a trial, watched and alone. Prints one JSON object.
 """
 
 import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -26,7 +26,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10_000)
     parser.add_argument("--pages", type=int, default=50)
     parser.add_argument("--long-bytes", type=int, default=0)
-    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--pairs", type=int, default=4)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "runs"
@@ -317,53 +317,73 @@ def measure_questions(folder: Path) -> dict[str, Any]:
 
 
 def measure_watched(folder: Path, n_pairs: int) -> dict[str, Any]:
-    """Return how much longer a search takes with a dashboard on it."""
+    """Return how much longer a search takes with a dashboard and two open pages on it.
+
+    One search is run again and again, each with a dashboard on it whose server is stopped (SIGSTOP)
+    for every second trial, in the next search for the others. So each trial is compared with
+    itself, and what else the machine does slows watched and unwatched ones alike.
+    """
     folder.mkdir()
-    ratios: dict[str, list[float]] = {"seconds": [], "cpu_seconds": []}
-    shares = []
-    search_once(folder, is_watched=False)  # what is read from the disk is in memory from here on
-    for i in range(n_pairs):
-        ways = (False, True) if i % 2 == 0 else (True, False)
-        spent = {is_watched: search_once(folder, is_watched=is_watched) for is_watched in ways}
-        shares.append(spent[True]["server_cpu_seconds"] / spent[True]["cpu_seconds"])
-        for name, found in ratios.items():
-            found.append(spent[True][name] / spent[False][name])
+    run_search(folder, 0)  # what is read from the disk is in memory from here on
+    searches = [run_search(folder, i % 2) for i in range(2 * n_pairs)]
+    seconds = np.array([each for each, _ in searches])
+    number, search = np.arange(seconds.shape[1]), np.arange(2 * n_pairs)[:, None]
+    is_watched = number % 2 == search % 2
+    watched = np.nanmedian(np.where(is_watched, seconds, np.nan), axis=0)
+    alone = np.nanmedian(np.where(is_watched, np.nan, seconds), axis=0)
+    ratios = watched / alone
+    drawn = np.random.default_rng(0).choice(ratios, (10_000, len(ratios)))
     return {
         "search": " ".join(SEARCH),
-        "pairs": n_pairs,
+        "searches": len(searches),
+        "trials": len(ratios),
         "load": round(os.getloadavg()[0], 1),
         "cpus": os.cpu_count(),
-        "ratios_of_seconds": [round(ratio, 4) for ratio in ratios["seconds"]],
-        "median_ratio_of_seconds": round(statistics.median(ratios["seconds"]), 4),
-        "ratios_of_cpu_seconds": [round(ratio, 4) for ratio in ratios["cpu_seconds"]],
-        "median_ratio_of_cpu_seconds": round(statistics.median(ratios["cpu_seconds"]), 4),
-        "server_cpu_share": round(statistics.median(shares), 4),
+        "median_ratio_of_seconds": round(float(np.median(ratios)), 4),
+        "interval_95": np.quantile(np.median(drawn, axis=1), [0.025, 0.975]).round(4).tolist(),
+        "ratio_of_all_seconds": round(float(watched.sum() / alone.sum()), 4),
+        "server_cpu_share": round(statistics.median(share for _, share in searches), 4),
     }
 
 
-def search_once(folder: Path, *, is_watched: bool) -> dict[str, float]:
-    """Return the seconds that a search says it took, and its CPU seconds with its start."""
+def run_search(folder: Path, parity: int) -> tuple[list[float], float]:
+    """Return the seconds of each trial, and the server's CPU time as a share of the search's.
+
+    The server runs during trials of one parity only.
+    """
     out = folder / "search"
     shutil.rmtree(out, ignore_errors=True)
-    server, server_seconds = None, 0.0
+    command = [sys.executable, "-m", "interstellar", "search", *SEARCH, "--out", str(out)]
     with ExitStack() as stack:
-        if is_watched:
-            server, address = stack.enter_context(serving("dashboard", folder))
-            stack.enter_context(Page.open(f"{address}events?run=search"))
-            stack.enter_context(Page.open(f"{address}events"))
-            server_seconds = cpu_seconds(server)
-        command = [sys.executable, "-m", "interstellar", "search", *SEARCH, "--out", str(out)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
-            _, status, usage = os.wait4(it.pid, 0)
-            it.returncode = os.waitstatus_to_exitcode(status)
-        assert it.returncode == 0
-        server_seconds = 0.0 if server is None else cpu_seconds(server) - server_seconds
-    seconds = json.loads((out / "result.json").read_text(encoding="utf-8"))["seconds"]
-    spent = {"seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime}
-    return spent | {"server_cpu_seconds": server_seconds}
+        server, address = stack.enter_context(serving("dashboard", folder))
+        stack.enter_context(Page.open(f"{address}events?run=search"))
+        stack.enter_context(Page.open(f"{address}events"))
+        before = cpu_seconds(server)
+        search = stack.enter_context(
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        )
+        searching = 0.0
+        while search.poll() is None:
+            is_watched = len(ends_of(out)) % 2 == parity
+            server.send_signal(signal.SIGCONT if is_watched else signal.SIGSTOP)
+            with suppress(OSError, IndexError):
+                searching = cpu_seconds(search)
+            time.sleep(0.02)
+        server.send_signal(signal.SIGCONT)
+        assert search.returncode == 0
+        share = (cpu_seconds(server) - before) / searching
+    return np.diff([0.0, *(end["elapsed"] for end in ends_of(out))]).tolist(), share
 
 
-def cpu_seconds(process: subprocess.Popen[str]) -> float:
+def ends_of(run: Path) -> list[dict[str, Any]]:
+    """Return the ends of trials in a journal, if there is one."""
+    journal = run / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+    ends = (line for line in lines if line.startswith(b'{"event": "ended"') and line[-1:] == b"\n")
+    return [json.loads(line) for line in ends]
+
+
+def cpu_seconds(process: subprocess.Popen[Any]) -> float:
     """Return the CPU time that a process has had."""
     fields = (
         Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()

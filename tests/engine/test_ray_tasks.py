@@ -74,7 +74,7 @@ def opened(
 def wait_for_all(engine: RayTasks, n: int) -> list[Done]:
     done: list[Done] = []
     while len(done) < n:
-        done += engine.wait(time.monotonic() + 120)
+        done += engine.wait(time.monotonic() + 400)
     return sorted(done, key=lambda piece: piece.number)
 
 
