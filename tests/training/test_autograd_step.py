@@ -23,7 +23,7 @@ class Toward(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.point = nn.Parameter(torch.zeros(1, 2))
+        self.entities = nn.Parameter(torch.zeros(1, 2))
         self.n_parts = 1
         self.most_rows = 9
         self.seen: list[Tensor] = []
@@ -33,8 +33,8 @@ class Toward(nn.Module):
         if len(batch) > self.most_rows * self.n_parts:
             raise torch.OutOfMemoryError("a fake limit")
         self.seen.append(batch)
-        self.drawn.append(torch.rand((), generator=generator).item())
-        loss = (self.point - batch).square().sum(dim=1).mean()
+        self.drawn.append(torch.rand((), generator=generator, device=batch.device).item())
+        loss = (self.entities - batch).square().sum(dim=1).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
@@ -42,10 +42,12 @@ class Toward(nn.Module):
         return batch_size
 
 
-def build(rows: Tensor, **changes: object) -> tuple[AutogradStep, Toward]:
+def build(
+    rows: Tensor, device: torch.device = CPU, **changes: object
+) -> tuple[AutogradStep, Toward]:
     loss = Toward()
     settings = replace(SETTINGS, **changes)  # type: ignore[arg-type]
-    step = AutogradStep(loss, rows, settings, FlatParameters(loss, CPU))
+    step = AutogradStep(loss, rows.to(device), settings, FlatParameters(loss, device))
     step.begin_epoch(torch.arange(len(rows)), 0.1, dropout_seed=3)
     return step, loss
 
@@ -73,7 +75,7 @@ def test_draws_are_those_of_the_seed_of_the_epoch() -> None:
 def test_a_loss_that_is_not_finite_moves_nothing_and_is_remembered() -> None:
     step, loss = build(torch.ones(4, 2, dtype=torch.long))
     with torch.no_grad():
-        loss.point.fill_(torch.inf)
+        loss.entities.fill_(torch.inf)
     before = step.parameters.values.clone()
 
     step.compute()
@@ -117,7 +119,7 @@ def test_a_batch_is_cut_until_its_parts_fit_into_the_memory(most_rows: int, n_pa
     ready_on_card(step, can_capture=False, advice="Lower something.")
 
     assert loss.n_parts == n_parts
-    assert loss.point.tolist() == [[0, 0]], "what was tried is undone"
+    assert loss.entities.tolist() == [[0, 0]], "what was tried is undone"
 
 
 def test_a_row_that_no_memory_holds_is_said_with_advice() -> None:
@@ -126,3 +128,19 @@ def test_a_row_that_no_memory_holds_is_said_with_advice() -> None:
 
     with pytest.raises(TrainingError, match=r"Lower something\. Or train on another device"):
         ready_on_card(step, can_capture=False, advice="Lower something.")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("kind", Optimizer)
+def test_steps_on_a_card_lead_where_those_on_the_cpu_do(kind: Optimizer) -> None:
+    rows = torch.tensor([[1, 2], [3, 4], [-5, 6], [7, 9]])
+    found = []
+    for device in (CPU, torch.device("cuda")):
+        step, loss = build(rows, device, optimizer=kind)
+        for _ in range(step.n_steps):
+            step.compute()
+        assert not step.parameters.gradients.any()
+        found.append(loss.entities.detach().cpu())
+
+    torch.testing.assert_close(found[0], found[1])

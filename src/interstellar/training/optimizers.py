@@ -109,6 +109,7 @@ class FlatOptimizer:
         weight_decay: float,
         max_norm: float | None,
         row_length: int,
+        sets_entities: bool = False,
     ) -> None:
         values = parameters.values
         self.parameters = parameters
@@ -117,6 +118,8 @@ class FlatOptimizer:
         self.max_norm = max_norm
         self.row_length = row_length
         """Numbers in one embedding of an entity, whose length `max_norm` bounds."""
+        self.sets_entities = sets_entities
+        """Whether the loss sets the gradient of the entities anew: then CUDA does not clear it."""
         self.learning_rate = torch.zeros((), device=values.device)
         self.n_updates = torch.zeros((), device=values.device)
         self.m = torch.zeros_like(values) if kind is Optimizer.ADAM else None

@@ -68,6 +68,7 @@ class TrainingStep:
             weight_decay=settings.weight_decay,
             max_norm=settings.max_norm if network.form.is_two_way else None,
             row_length=network.size.dim,
+            sets_entities=settings.n_negatives is None,
         )
 
     def begin_epoch(self, order: Tensor, learning_rate: float, dropout_seed: int) -> None:

@@ -140,8 +140,8 @@ def update_(optimizer: "FlatOptimizer", factor: Tensor, is_bad: Tensor) -> None:
     n_entity_numbers = optimizer.parameters.n_entity_numbers
     bound = optimizer.row_length, optimizer.max_norm
     if n_entity_numbers:
-        _launch(optimizer, factor, is_bad, slice(0, n_entity_numbers), *bound, is_cleared=False)
-    # The loss sets the gradient of the entities anew, so only that of the rest is cleared.
+        of_entities, is_cleared = slice(0, n_entity_numbers), not optimizer.sets_entities
+        _launch(optimizer, factor, is_bad, of_entities, *bound, is_cleared=is_cleared)
     rest = slice(n_entity_numbers, None)
     _launch(optimizer, factor, is_bad, rest, FLAT_ROW, None, is_cleared=True)
 
