@@ -5,7 +5,7 @@ folder has a neighbour of the same name with `_ind` (the sets of GraIL), the run
 graph too, whose entities it never saw: among all of them, and among 50 drawn ones as GraIL does.
 Lines are added to a file, and what is in it already is not done again.
 
-    python benchmarks/propagations.py WN18RR umls fb237_v1 --seeds 3 --device cuda \
+    python benchmarks/propagations.py WN18RR umls fb237_v1 --seeds 0 1 2 --device cuda \
         --out results/benchmarks/propagations.jsonl --set epochs=10 precision=mixed
 """
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--model", default="propagation", help="or walks, to compare with")
     parser.add_argument("--architecture", default=MESSAGE)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
@@ -46,7 +46,7 @@ def main() -> None:
     if arguments.model != "propagation":
         wanted |= {"model": arguments.model}
     done = read_lines(arguments.out)
-    for seed in range(arguments.seeds):
+    for seed in arguments.seeds:
         for name in arguments.graphs:
             line = {"graph": name, "seed": seed, **wanted}
             if not any(line.items() <= each.items() for each in done):

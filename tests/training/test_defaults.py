@@ -151,6 +151,18 @@ def test_large_graphs_are_propagated_as_was_measured_on_two_of_them(
     assert how.queries_per_epoch == 2**15
 
 
+@pytest.mark.parametrize(
+    ("n_entities", "n_triplets", "share"),
+    [(40_943, 86_835, 0.0), (14_541, 272_115, 0.0), (135, 5_216, 0.093), (104, 8_544, 0.1)],
+)
+def test_edges_are_left_out_where_there_are_very_many_for_each_entity(
+    n_entities: int, n_triplets: int, share: float
+) -> None:
+    settings, _ = propagation_for(GraphSize(n_entities=n_entities, n_triplets=n_triplets))
+
+    assert settings.dropout == pytest.approx(share)
+
+
 @given(size=sizes, more=st.sampled_from(["n_entities", "n_triplets"]))
 def test_a_graph_that_is_hardly_larger_is_propagated_nearly_alike(
     size: GraphSize, more: str
@@ -163,6 +175,7 @@ def test_a_graph_that_is_hardly_larger_is_propagated_nearly_alike(
     assert abs(a.batch_size - b.batch_size) <= 16
     assert abs(how_a.depth - how_b.depth) <= 1
     assert abs(a.max_epochs - b.max_epochs) <= 1
+    assert abs(a.dropout - b.dropout) <= 0.01
     assert a.learning_rate == pytest.approx(b.learning_rate, rel=0.15)
     assert how_a.queries_per_epoch == pytest.approx(how_b.queries_per_epoch, rel=0.05, abs=1)
 

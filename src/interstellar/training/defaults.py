@@ -109,6 +109,9 @@ PROPAGATION = TrainingSettings(
 )
 MANY_TRIPLETS = 10
 """Where entities stand in more on average, relations mean something else for each query."""
+CROWDED, DROPPED = 40, 0.1
+"""Where they stand in more than so many, up to such a share of the edges is left out of each batch:
+there are other paths, and it overfits less."""
 MOST_LAYERS = 6
 """Unless said; as many hops as lead nearly everywhere, and two or three more, are enough."""
 N_PASSES, LAST_RATE = 2, 0.05
@@ -167,6 +170,7 @@ def _for_propagation(task: Task, size: GraphSize) -> TrainingSettings:
         dim=8 * round(min(4.0, 2 * max(1.0, size.n_triplets / 1000) ** 0.42)),
         batch_size=16 * round(2 * growth),
         learning_rate=_round(min(0.008, 0.002 * max(1.0, size.degree) ** 0.25 * fewness**0.15)),
+        dropout=_round(DROPPED * min(1.0, max(0.0, size.degree / CROWDED - 1))),
         lr_decay=_round(LAST_RATE ** (1 / max(1, n_epochs - 1))),
         max_epochs=n_epochs,
         metric=Metric.AUC_PR if size.has_answers else Metric.MRR,
