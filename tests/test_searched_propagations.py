@@ -15,10 +15,12 @@ from interstellar.architecture.propagation import (
 )
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
+from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan, StrategyName
 from interstellar.searching.judge import Judge
 from interstellar.searching.time_plan import Speed
+from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.search_result import SearchResult
 from tests.cli.run_command import run_command
 
@@ -181,15 +183,49 @@ def test_the_best_of_another_graph_are_tried_first_with_their_choices(
 def test_the_time_given_sets_how_long_epochs_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A training has 10 s, an epoch 1.1 s, so that 202 of 500 steps have room."""
+    """A training has 5 s, an epoch 0.56 s, so that 91 of 500 steps have room."""
     speed = Speed(epoch_seconds=2.5, valid_seconds=0.1, n_steps=500)
     monkeypatch.setattr("interstellar.workflow.search_result.measure_speed", lambda *_: speed)
 
     search(tmp_path / "run", time=50, trials=1, epochs=None)
 
     text = RunFolder.open(tmp_path / "run").experiment_file.read_text()
-    assert f"queries_per_epoch = {202 * 32}\n" in text
+    assert f"queries_per_epoch = {91 * 32}\n" in text
     assert "max_epochs = 8\n" in text
+
+
+@pytest.mark.slow
+def test_the_winner_of_short_trials_is_trained_as_long_as_there_is_time_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = "synthetic:entities=600"
+    slow = Speed(epoch_seconds=10.0, valid_seconds=0.01, n_steps=94)
+    asked: Any = {"out": tmp_path / "run", "time": 60, "then_train": True}
+    small: Any = {"model": "propagation", "dim": 4, "depth": 1, "progress": False}
+
+    def die(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("interstellar.workflow.search_result.measure_speed", lambda *_: slow)
+        patch.setattr("interstellar.searching.retraining.train_run", die)
+        with pytest.raises(KeyboardInterrupt):
+            ist.search(data, **small, **asked | {"trials": 3})
+    found = ist.search(progress=False, resume=True, **asked | {"trials": 3})
+    again = ist.search(progress=False, resume=True, **asked | {"trials": 3})
+
+    assert found.model is not None
+    assert again.model is not None
+    searched = RunFolder.open(tmp_path / "run").experiment_file
+    short, final = read_experiment(searched).settings, found.model.trained.experiment.settings
+    assert count_queries(final) > 2 * count_queries(short)
+    assert not found.finalists
+    assert again.model.result["weights_sha256"] == found.model.result["weights_sha256"]
+
+
+def count_queries(settings: TrainingSettings) -> int:
+    assert settings.propagation is not None
+    return settings.max_epochs * settings.propagation.queries_per_epoch
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.search_loop import OnChange
 from interstellar.searching.search_run import search_run
+from interstellar.searching.time_plan import Ending
 from interstellar.searching.workers import Workers
 from interstellar.training.presets import LINK_PREDICTION
 from interstellar.training.settings_changes import SettingsChanges, with_changes
@@ -66,6 +67,6 @@ def run_search(
         workers=Workers(device=CPU, n=n_workers),
         resume=resume,
         reuse=reuse,
-        n_finalists=n_finalists,
+        ending=Ending(n_finalists=n_finalists),
         on_change=on_change,
     )

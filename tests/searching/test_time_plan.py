@@ -17,17 +17,19 @@ from interstellar.searching.rungs import Rungs
 from interstellar.searching.time_plan import (
     ENOUGH_EPOCHS,
     LEAST_DIM,
+    Ending,
     Speed,
     cost_of_trial,
-    count_epochs,
     describe_plan,
     fit_to_time,
     idle_paths,
+    is_shortened,
+    lengthen,
     measure_speed,
     refuse_too_short,
     with_epochs,
 )
-from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION
+from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION, falling_rate
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.settings_changes import replace_settings
 
@@ -108,9 +110,9 @@ def test_what_fits_is_never_more_than_was_asked_for_nor_nothing(
 
 
 def test_a_training_may_take_a_fifth_of_the_time() -> None:
-    speed = Speed(epoch_seconds=1.0, valid_seconds=0.0)
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 1.0), 150.0, keeps_dim=True)
 
-    assert count_epochs(LINK_PREDICTION, speed, 100.0) == 20
+    assert fitted.max_epochs == 30
 
 
 def test_a_time_too_short_for_a_few_epochs_is_refused_with_what_would_do() -> None:
@@ -141,25 +143,29 @@ def test_the_plan_is_said_in_one_sentence_with_its_end() -> None:
     settings = replace(LINK_PREDICTION, max_epochs=9, validate_every=1)
     speed = Speed(epoch_seconds=0.5, valid_seconds=0.5)
 
-    def describe(*, has_finalists: bool, prune: bool, max_epochs: int = 9) -> str:
+    def describe(ending: Ending, *, prune: bool, max_epochs: int = 9) -> str:
         return describe_plan(
             replace(settings, max_epochs=max_epochs),
             speed,
             seconds=210.0,
             n_workers=2,
-            has_finalists=has_finalists,
+            ending=ending,
             prune=prune,
             now=lambda: datetime(2026, 5, 4, 14, 30, 0),
         )
 
-    assert describe(has_finalists=True, prune=True) == (
+    assert describe(Ending(n_finalists=3), prune=True) == (
         "plan: about 126 trials of up to 9 epochs, compared after 1, 3; "
         "then the finalists with more seeds, done at 14:33:30"
     )
-    assert describe(has_finalists=False, prune=False) == (
+    assert describe(Ending(is_long=True), prune=True) == (
+        "plan: about 99 trials of up to 9 epochs, compared after 1, 3; "
+        "then the winner as long as there is time, done at 14:33:30"
+    )
+    assert describe(Ending(), prune=False) == (
         "plan: about 47 trials of up to 9 epochs; done at 14:33:30"
     )
-    assert "of up to 1 epoch;" in describe(has_finalists=False, prune=True, max_epochs=1)
+    assert "of up to 1 epoch;" in describe(Ending(), prune=True, max_epochs=1)
 
 
 @pytest.mark.parametrize("length", [1, 3])
@@ -190,10 +196,10 @@ def test_the_speed_of_a_graph_is_measured_on_a_few_steps(data: str) -> None:
 
 
 def test_a_propagation_has_shorter_epochs_before_it_has_fewer() -> None:
-    """A fifth of 200 s is 4.4 s for each of 9; an epoch takes 10 s, a validation 0.5 s."""
+    """A tenth of 400 s is 4.4 s for each of 9; an epoch takes 10 s, a validation 0.5 s."""
     speed = Speed(epoch_seconds=10.0, valid_seconds=0.5, n_steps=100)
 
-    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 200, keeps_dim=False)
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
 
     assert fitted.propagation is not None
     assert fitted.propagation.queries_per_epoch == 39 * PROPAGATION.batch_size
@@ -204,10 +210,69 @@ def test_a_propagation_has_shorter_epochs_before_it_has_fewer() -> None:
 def test_an_epoch_of_a_propagation_is_no_shorter_than_its_validation() -> None:
     speed = Speed(epoch_seconds=10.0, valid_seconds=4.0, n_steps=100)
 
-    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 200, keeps_dim=False)
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
 
     assert faster.epoch_seconds == 4.0
     assert fitted.max_epochs == 5
+
+
+def test_short_epochs_of_a_propagation_are_validated_on_a_part_of_a_large_split() -> None:
+    speed = Speed(epoch_seconds=10.0, valid_seconds=4.0, n_steps=100, n_ranked=16_000)
+
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
+
+    assert fitted.measured == faster.n_ranked == 2000
+    assert faster.valid_seconds == 0.5
+
+
+def test_the_rate_of_a_shortened_propagation_falls_as_far_as_that_of_a_whole_one() -> None:
+    speed = Speed(epoch_seconds=10.0, valid_seconds=0.5, n_steps=100)
+
+    fitted, own = (
+        fit_to_time(replace(PROPAGATION, lr_decay=decay), lambda _: speed, 400, keeps_dim=False)[0]
+        for decay in (falling_rate(PROPAGATION.max_epochs), 0.97)
+    )
+
+    assert fitted.lr_decay ** (fitted.max_epochs - 1) == pytest.approx(0.05, rel=0.1)
+    assert own.lr_decay == 0.97, "another decay is left as it was given"
+
+
+def shortened() -> TrainingSettings:
+    """Nine epochs of a quarter of the queries."""
+    whole = replace(PROPAGATION, max_epochs=9)
+    assert whole.propagation is not None
+    quarter = whole.propagation.queries_per_epoch // 4
+    return replace(
+        whole, measured=50, propagation=replace(whole.propagation, queries_per_epoch=quarter)
+    )
+
+
+def n_queries(settings: TrainingSettings) -> int:
+    assert settings.propagation is not None
+    return settings.max_epochs * settings.propagation.queries_per_epoch
+
+
+@pytest.mark.parametrize("seconds", [120, 300, 700])
+def test_what_was_shortened_is_trained_as_long_as_there_is_time_for(seconds: float) -> None:
+    """A short epoch takes 10 s; nine tenths of the time are used."""
+    longer = lengthen(shortened(), PROPAGATION, 10.0, seconds)
+
+    assert longer is not None
+    affordable = 0.9 * seconds / 10 * n_queries(shortened()) / 9
+    assert n_queries(longer) == pytest.approx(min(n_queries(PROPAGATION), affordable), rel=0.01)
+    assert 8 <= longer.max_epochs <= PROPAGATION.max_epochs
+    assert longer.lr_decay == falling_rate(longer.max_epochs)
+    assert (longer.measured, longer.learning_rate) == (None, PROPAGATION.learning_rate)
+
+
+def test_with_all_the_time_it_is_trained_as_a_whole_one_and_with_none_not_again() -> None:
+    longest = lengthen(shortened(), PROPAGATION, 10.0, 1e6)
+
+    assert longest == replace(PROPAGATION, lr_decay=falling_rate(PROPAGATION.max_epochs))
+    assert lengthen(shortened(), PROPAGATION, 10.0, 100) is None
+    assert not is_shortened(PROPAGATION, PROPAGATION)
+    assert is_shortened(shortened(), PROPAGATION)
+    assert not is_shortened(LINK_PREDICTION, LINK_PREDICTION)
 
 
 def test_a_propagation_is_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:

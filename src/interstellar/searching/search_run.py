@@ -60,7 +60,7 @@ from interstellar.searching.settings_space import (
 from interstellar.searching.strategy import FirstRung, KnownFirst, OneOfEach, SearchStrategy
 from interstellar.searching.supernet_search import DartsSearch, OneShotSearch
 from interstellar.searching.surrogate import SurrogateSearch
-from interstellar.searching.time_plan import SEARCH_SHARE
+from interstellar.searching.time_plan import Ending
 from interstellar.searching.trial import Proposal, Trial
 from interstellar.searching.trials import Trials, known_trials
 from interstellar.searching.tried_network import (
@@ -88,7 +88,7 @@ def search_run(
     graph: AnyGraph | None = None,
     resume: bool = False,
     reuse: Sequence[Path] = (),
-    n_finalists: int = 1,
+    ending: Ending | None = None,
     started: float | None = None,
     on_change: OnChange | None = None,
 ) -> Result:
@@ -97,11 +97,11 @@ def search_run(
     `out` does not exist yet, or is with `resume` the folder of the same search, which has spent
     some of the budget before. Trials of the searches `reuse` on the same data with the same
     settings are not repeated; who resumes need not say them again. The graph is read from the
-    experiment's source where none is given. With more than one finalist, those are trained to
-    their end with several seeds in the last part of the time. Time counts from `started`, as
-    `time.monotonic` has it, or else from now.
+    experiment's source where none is given. Trials leave the time that their `ending` needs; with
+    more than one finalist, those are trained to their end with several seeds in it. Time counts
+    from `started`, as `time.monotonic` has it, or else from now.
     """
-    plan = experiment.plan
+    plan, ending = experiment.plan, ending or Ending()
     assert plan is not None, "it is the experiment of a search"
     run = find_run(out, experiment, workers.device, resume=resume)
     strategy = build_strategy(experiment)
@@ -126,9 +126,9 @@ def search_run(
         )
         path = opened.folder.path
         with closing(workers.open_engine(judge, experiment, path, budget.trials)) as engine:
-            loop.run(engine, share=SEARCH_SHARE if n_finalists > 1 else 1.0)
-            if n_finalists > 1:
-                finalists = choose_finalists(loop.trials, n_finalists)
+            loop.run(engine, share=ending.search_share)
+            if ending.n_finalists > 1:
+                finalists = choose_finalists(loop.trials, ending.n_finalists)
                 loop.finish(engine, finalists, other_seeds(experiment.seed, budget))
         return finish(opened, experiment, loop, strategy)
 

@@ -3,8 +3,11 @@
 Three tenths of the time are for the finalists, which are repeated with other seeds; the rest is for
 trials, of which about thirty should find room even with one worker: as few are trained to their
 end, a training may take a fifth of the time. Where the usual one takes longer, it has fewer epochs,
-and where these would be too few, the networks are smaller. Before that, a propagation's epochs are
-of fewer queries: it learns much from the first thousands.
+and where these would be too few, the networks are smaller.
+
+A propagation's epochs are of fewer queries before that: it learns enough from the first thousands
+to be compared, and much more from the others. So its trials then take a tenth of the time, and
+nearly half is for training the winner anew, as long as there is time for.
 """
 
 import math
@@ -24,12 +27,12 @@ from interstellar.rivals.network import Network
 from interstellar.searching.rungs import REDUCTION, Rungs
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import network_for, network_size, task_for
+from interstellar.training.defaults import falling_rate
 from interstellar.training.loop import SilentObserver, Training
 from interstellar.training.settings import TrainingSettings
 
-SEARCH_SHARE = 0.7
-"""Of the time that a search has, where finalists follow."""
-TRAINING_SHARE = 0.2
+TRAINING_SHARE, SHORT_SHARE = 0.2, 0.1
+"""Of the time, for a trial to its end; and for one of a propagation with shorter epochs."""
 FEWEST_TRAININGS = 4
 """There must be time for so many epochs."""
 ENOUGH_EPOCHS = 27
@@ -41,6 +44,10 @@ HALVED_SHARE = 0.7
 PROPAGATION_EPOCHS, LEAST_STEPS = 9, 32
 """A propagation is compared after its first, third and ninth epoch, of at least so many steps:
 fewer teach it next to nothing."""
+FEWEST_VALIDATIONS, MOST_MEASURED = 8, 2000
+"""Of the last, long training; and what is validated after each of the short epochs."""
+USED_SHARE = 0.9
+"""Of what is left, by the long training: what follows it takes time too."""
 FEW_EPOCHS = 4
 """Where there is no time even for these, whatever saves some is welcome."""
 MOST_VALIDATED = 300
@@ -51,6 +58,29 @@ QUICK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What comes after the trials."""
+
+    n_finalists: int = 1
+    """Trials that are repeated with other seeds; 1: none."""
+    is_long: bool = False
+    """Whether the winner is trained anew, as long as there is time for."""
+
+    @property
+    def search_share(self) -> float:
+        """The share of the time that is for the trials."""
+        if self.is_long:
+            return 0.55
+        return 0.7 if self.n_finalists > 1 else 1.0
+
+    def describe(self) -> str:
+        """Return it as a part of the plan."""
+        if self.is_long:
+            return "then the winner as long as there is time, "
+        return "then the finalists with more seeds, " if self.n_finalists > 1 else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
     """How long a training takes here: the mean of a simple and a recurrent architecture."""
 
@@ -58,6 +88,8 @@ class Speed:
     valid_seconds: float
     n_steps: int = 1
     """Of an epoch."""
+    n_ranked: int = 1
+    """Triplets or pairs of a validation."""
 
     def per_epoch(self, settings: TrainingSettings) -> float:
         """Return the seconds of an epoch with its share of the validations."""
@@ -92,9 +124,11 @@ def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.dev
     step_seconds = sum(report.step_ms for report in reports) / 2000
     valid_seconds = sum(report.valid_seconds for report in reports) / 2
     n_ranked = min(len(graph.valid), settings.measured or len(graph.valid))
-    share = n_ranked / max(1, len(part.valid))
     return Speed(
-        epoch_seconds=n_steps * step_seconds, valid_seconds=valid_seconds * share, n_steps=n_steps
+        epoch_seconds=n_steps * step_seconds,
+        valid_seconds=valid_seconds * n_ranked / max(1, len(part.valid)),
+        n_steps=n_steps,
+        n_ranked=n_ranked,
     )
 
 
@@ -116,13 +150,16 @@ def fit_to_time(
 ) -> tuple[TrainingSettings, Speed]:
     """Return the settings with which there is time for a search, and how long they take."""
     enough, speed = min(ENOUGH_EPOCHS, settings.max_epochs), measure(settings)
-    least = LEAST_DIM
+    least, for_training = LEAST_DIM, TRAINING_SHARE * seconds
     if settings.propagation is not None:
-        wanted = TRAINING_SHARE * seconds / PROPAGATION_EPOCHS
-        settings, speed = shorten_epochs(settings, speed, wanted)
-        enough, least = min(FEW_EPOCHS, enough), LEAST_STATE
+        whole, enough, least = settings, min(FEW_EPOCHS, enough), LEAST_STATE
+        if settings.max_epochs * speed.per_epoch(settings) > for_training:
+            wanted = SHORT_SHARE * seconds / PROPAGATION_EPOCHS
+            settings, speed = shorten_epochs(settings, speed, wanted)
+        if is_shortened(settings, whole):
+            for_training = SHORT_SHARE * seconds
     while not keeps_dim and settings.dim >= 2 * least:
-        n_epochs = count_epochs(settings, speed, seconds)
+        n_epochs = count_epochs(settings, speed, for_training)
         if n_epochs >= enough:
             break
         n_halvings = math.ceil(math.log2(enough / max(1, n_epochs)))  # as if time went with it
@@ -135,7 +172,7 @@ def fit_to_time(
             break
         settings, speed = smaller, faster
     refuse_too_short(settings, speed, seconds)
-    return with_epochs(settings, max(1, count_epochs(settings, speed, seconds))), speed
+    return with_epochs(settings, max(1, count_epochs(settings, speed, for_training))), speed
 
 
 def shorten_epochs(
@@ -143,21 +180,64 @@ def shorten_epochs(
 ) -> tuple[TrainingSettings, Speed]:
     """Return a propagation's settings with epochs that take so long, or as long as a validation."""
     assert settings.propagation is not None
-    wanted = max(seconds - speed.valid_seconds, speed.valid_seconds)
+    measured = min(MOST_MEASURED, settings.measured or speed.n_ranked)
+    valid_seconds = speed.valid_seconds * measured / max(1, speed.n_ranked)
+    wanted = max(seconds - valid_seconds, valid_seconds)
     share = wanted / speed.epoch_seconds
     if share >= 1:
         return settings, speed
-    n_steps = max(min(LEAST_STEPS, speed.n_steps), int(share * speed.n_steps))
+    n_steps = max(LEAST_STEPS, int(share * speed.n_steps))
+    if n_steps >= speed.n_steps:
+        return settings, speed
     fewer = replace(settings.propagation, queries_per_epoch=n_steps * settings.batch_size)
-    epoch_seconds = speed.epoch_seconds * n_steps / speed.n_steps
-    faster = replace(speed, epoch_seconds=epoch_seconds, n_steps=n_steps)
+    faster = Speed(
+        epoch_seconds=speed.epoch_seconds * n_steps / speed.n_steps,
+        valid_seconds=valid_seconds,
+        n_steps=n_steps,
+        n_ranked=measured,
+    )
+    if measured < speed.n_ranked:
+        settings = replace(settings, measured=measured)
     return replace(settings, propagation=fewer), faster
 
 
+def is_shortened(settings: TrainingSettings, whole: TrainingSettings) -> bool:
+    """Return whether a propagation's epochs are of fewer queries than otherwise."""
+    if settings.propagation is None or whole.propagation is None:
+        return False
+    return settings.propagation.queries_per_epoch < whole.propagation.queries_per_epoch
+
+
+def lengthen(
+    settings: TrainingSettings, whole: TrainingSettings, epoch_seconds: float, seconds: float
+) -> TrainingSettings | None:
+    """Return a shortened propagation's settings for a training as long as there is time for.
+
+    It is at most as long as the whole one. None: there is no time for more than it has had.
+    `epoch_seconds` is what an epoch has taken with its validation, of which there will be fewer.
+    """
+    assert settings.propagation is not None
+    assert whole.propagation is not None
+    an_epoch = whole.propagation.queries_per_epoch
+    per_second = settings.propagation.queries_per_epoch / epoch_seconds
+    n_queries = min(whole.max_epochs * an_epoch, int(USED_SHARE * seconds * per_second))
+    if n_queries <= settings.max_epochs * settings.propagation.queries_per_epoch:
+        return None
+    n_epochs = min(whole.max_epochs, max(FEWEST_VALIDATIONS, math.ceil(n_queries / an_epoch)))
+    longer = replace(settings.propagation, queries_per_epoch=n_queries // n_epochs)
+    return replace(
+        settings,
+        max_epochs=n_epochs,
+        lr_decay=falling_rate(n_epochs),
+        validate_every=whole.validate_every,
+        measured=whole.measured,
+        propagation=longer,
+    )
+
+
 def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float) -> int:
-    """Return how many epochs a training may have, at most those of the settings."""
-    n_epochs = int(TRAINING_SHARE * seconds / speed.per_epoch(settings))
-    return max(0, min(settings.max_epochs, n_epochs))
+    """Return how many epochs there are in so many seconds, at most those of the settings."""
+    return max(0, min(settings.max_epochs, int(seconds / speed.per_epoch(settings))))
 
 
 def refuse_too_short(
@@ -175,10 +255,16 @@ def refuse_too_short(
 
 
 def with_epochs(settings: TrainingSettings, n_epochs: int) -> TrainingSettings:
-    """Return the settings with fewer epochs, validated often enough for rungs to differ."""
+    """Return the settings with fewer epochs, validated often enough for rungs to differ.
+
+    The rate of a propagation falls as far as before.
+    """
     often = max(1, n_epochs // 9)
     every = min(settings.validate_every, often)
-    return replace(settings, max_epochs=n_epochs, validate_every=every)
+    fewer = replace(settings, max_epochs=n_epochs, validate_every=every)
+    if settings.propagation is None or settings.lr_decay != falling_rate(settings.max_epochs):
+        return fewer
+    return replace(fewer, lr_decay=falling_rate(n_epochs))
 
 
 def describe_plan(
@@ -187,21 +273,19 @@ def describe_plan(
     seconds: float,
     n_workers: int,
     *,
-    has_finalists: bool,
+    ending: Ending,
     prune: bool,
     now: Callable[[], datetime] = datetime.now,
 ) -> str:
     """Return in one sentence what a search is going to do, and when it ends."""
     rungs = Rungs.of(settings, prune=prune).epochs
-    share = SEARCH_SHARE if has_finalists else 1.0
     cost = speed.per_epoch(settings) * cost_of_trial(rungs)
-    n_trials = max(1, round(share * seconds * n_workers / cost))
+    n_trials = max(1, round(ending.search_share * seconds * n_workers / cost))
     ends = now() + timedelta(seconds=seconds)
     compared = f", compared after {', '.join(map(str, rungs[:-1]))}" if len(rungs) > 1 else ""
-    finalists = "then the finalists with more seeds, " if has_finalists else ""
     epochs = "1 epoch" if rungs[-1] == 1 else f"{rungs[-1]} epochs"
     return (
-        f"plan: about {n_trials} trials of up to {epochs}{compared}; {finalists}"
+        f"plan: about {n_trials} trials of up to {epochs}{compared}; {ending.describe()}"
         f"done at {ends:%H:%M:%S}"
     )
 

@@ -171,11 +171,16 @@ def _for_propagation(task: Task, size: GraphSize) -> TrainingSettings:
         batch_size=16 * round(2 * growth),
         learning_rate=_round(min(0.008, 0.002 * max(1.0, size.degree) ** 0.25 * fewness**0.15)),
         dropout=_round(DROPPED * min(1.0, max(0.0, size.degree / CROWDED - 1))),
-        lr_decay=_round(LAST_RATE ** (1 / max(1, n_epochs - 1))),
+        lr_decay=falling_rate(n_epochs),
         max_epochs=n_epochs,
         metric=Metric.AUC_PR if size.has_answers else Metric.MRR,
         propagation=_how_to_propagate(size, an_epoch),
     )
+
+
+def falling_rate(n_epochs: int) -> float:
+    """Return the decay with which the rate of a propagation falls to its last in so many epochs."""
+    return _round(LAST_RATE ** (1 / max(1, n_epochs - 1)))
 
 
 def _how_to_propagate(size: GraphSize, queries_per_epoch: int) -> PropagationSettings:

@@ -14,6 +14,7 @@ from interstellar.runs.search_plan import (
     SearchPlan,
     StrategyName,
 )
+from interstellar.searching.time_plan import Ending
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.settings_changes import SettingsChanges
 from interstellar.words import choose
@@ -30,6 +31,11 @@ def choose_plan(given: SearchPlan | str | None) -> SearchPlan:
 
 def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings) -> None:
     """Raise where one model is searched by what is for the other, or by what no search knows."""
+    if plan.as_published and (after.ensemble or after.finalists not in (None, 1)):
+        raise SettingsError(
+            "finalists or an ensemble were asked for, but the search as published trains its "
+            "winner once. Leave them, or `as_published`, out."
+        )
     if settings.relation_prediction:
         raise SettingsError(
             f"relation_prediction is {settings.relation_prediction}, but a search also tries paths "
@@ -80,16 +86,15 @@ def keep_given(
     return replace(plan, keep=tuple(dict.fromkeys(kept)))
 
 
-def count_finalists(plan: SearchPlan, after: Retraining) -> int:
-    """Return how many of the best are repeated; the paper's search knows no such thing."""
-    if not plan.as_published:
-        return after.n_finalists
-    if after.ensemble or after.finalists not in (None, 1):
-        raise SettingsError(
-            "finalists or an ensemble were asked for, but the search as published trains its "
-            "winner once. Leave them, or `as_published`, out."
-        )
-    return 1
+def choose_ending(plan: SearchPlan, after: Retraining, *, is_short: bool) -> Ending:
+    """Return what comes after the trials, which `is_short` says are much shorter than usual.
+
+    The paper's search repeats none of the best.
+    """
+    if plan.as_published:
+        return Ending()
+    is_long = is_short and after.then_train and after.finalists is None
+    return Ending(n_finalists=1 if is_long else after.n_finalists, is_long=is_long)
 
 
 def complete_plan(plan: SearchPlan, budget: Budget, settings: TrainingSettings) -> SearchPlan:

@@ -18,10 +18,14 @@ from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
 from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
 from interstellar.searching.retraining import train_winner, tuned_settings
 from interstellar.searching.search_journal import FINAL, trials_of, winner_of
+from interstellar.searching.search_loop import WHOLE_SHARE
 from interstellar.searching.search_run import is_of_same, search_run, winners_elsewhere
 from interstellar.searching.time_plan import (
+    Ending,
+    Speed,
     describe_plan,
     fit_to_time,
+    lengthen,
     measure_speed,
     refuse_too_short,
 )
@@ -154,7 +158,7 @@ class Stage:
         *,
         resume: bool,
         reuse: Sequence[Path] = (),
-        n_finalists: int = 1,
+        ending: Ending | None = None,
     ) -> None:
         """Search or tune, with a table."""
         assert experiment.plan is not None
@@ -169,7 +173,7 @@ class Stage:
                 graph=graph,
                 resume=resume,
                 reuse=reuse,
-                n_finalists=n_finalists,
+                ending=ending,
                 started=self.started,
                 on_change=on_change,
             )
@@ -206,10 +210,9 @@ class Stage:
         plan: SearchPlan,
         budget: Budget,
         *,
-        n_finalists: int,
         keeps_epochs: bool,
-    ) -> TrainingSettings:
-        """Return the settings with which there is time for a search, and say the plan."""
+    ) -> tuple[TrainingSettings, Speed]:
+        """Return the settings with which there is time for a search, and how long they take."""
         assert budget.seconds is not None
         fitted, speed = fit_to_time(
             settings,
@@ -219,16 +222,36 @@ class Stage:
         )
         fitted = settings if keeps_epochs else fitted
         refuse_too_short(fitted, speed, budget.seconds, time.monotonic() - self.started)
+        return fitted, speed
+
+    def say_plan(
+        self, experiment: Experiment, speed: Speed, budget: Budget, ending: Ending
+    ) -> None:
+        """Say what is going to be done."""
+        assert experiment.plan is not None
+        assert budget.seconds is not None
         said = describe_plan(
-            fitted,
+            experiment.settings,
             speed,
             budget.seconds,
             self.workers.n_apart,
-            has_finalists=n_finalists > 1,
-            prune=plan.prune,
+            ending=ending,
+            prune=experiment.plan.prune,
         )
         tell(self.audience, said)
-        return fitted
+
+    def long_settings(
+        self, search: Experiment, place: RunPlace, budget: Budget, whole: TrainingSettings
+    ) -> TrainingSettings | None:
+        """Return the settings with which the winner is trained anew; None: its trial is enough."""
+        assert budget.seconds is not None
+        begun = place.path / FINAL
+        if begun.exists():
+            return read_experiment(RunFolder.open(begun).experiment_file).settings
+        found = SearchResult(place)
+        left = WHOLE_SHARE * budget.seconds - found.result["seconds"]
+        own = tuned_settings(search.settings, found.best)
+        return lengthen(own, whole, found.best.result.seconds_of_epoch, left)
 
     def train_winner(
         self,

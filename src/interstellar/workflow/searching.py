@@ -24,14 +24,15 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
+from interstellar.searching.time_plan import is_shortened
 from interstellar.searching.workers import Workers
 from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.audience import Audience, find_audience
 from interstellar.workflow.chosen_model import choose_model, is_open
 from interstellar.workflow.chosen_plan import (
+    choose_ending,
     choose_plan,
     complete_plan,
-    count_finalists,
     keep_given,
     refuse_unfit,
     with_known,
@@ -129,22 +130,26 @@ def search(
     assert base.plan is not None, "it is a search"
     refuse_unfit(base.plan, after, chosen)
     wanted = keep_given(with_known(base.plan, chosen), changes, chosen)
-    n_finalists = count_finalists(wanted, after)
-    if before is None and planned.seconds is not None:
+    whole, speed = chosen, None
+    if before is not None:
+        whole = trial_settings(graph, wanted, chosen.model)
+    elif planned.seconds is not None:
         is_fixed = shortcuts.get("epochs") is not None
-        chosen = stage.fit_to_time(
-            graph, chosen, wanted, planned, n_finalists=n_finalists, keeps_epochs=is_fixed
-        )
+        chosen, speed = stage.fit_to_time(graph, chosen, wanted, planned, keeps_epochs=is_fixed)
+    is_short = spent.seconds is not None and is_shortened(chosen, whole)
+    ending = choose_ending(wanted, after, is_short=is_short)
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
+    if speed is not None:
+        stage.say_plan(experiment, speed, planned, ending)
     experiment, reuse = stage.use_others(experiment, graph, reused)
-    stage.search(
-        experiment, graph, place, spent, resume=resume, reuse=reuse, n_finalists=n_finalists
-    )
+    stage.search(experiment, graph, place, spent, resume=resume, reuse=reuse, ending=ending)
     if not after.then_train:
         return SearchResult(place)
     final = None
     if wanted.as_published:
         final = published_settings(graph, read_written(os.fspath(place.path)))
+    elif ending.is_long:
+        final = stage.long_settings(experiment, place, spent, whole)
     joins = after.joins_seeds and not wanted.as_published and chosen.propagation is None
     model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
