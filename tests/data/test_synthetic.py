@@ -278,6 +278,14 @@ def test_a_bare_name_gives_the_default_graph() -> None:
     assert len(graph.entities) == SyntheticSettings().entities
 
 
+def test_a_bare_name_gives_a_pair_that_is_learnt_in_a_moment() -> None:
+    pair = parse_synthetic("synthetic-alignment")
+
+    assert isinstance(pair, GraphPair)
+    assert pair.name == "synthetic-alignment:entities=200,seed=0"
+    assert len(pair.source.entities) == len(pair.target.entities) == 200
+
+
 def test_the_name_of_a_graph_gives_the_same_graph_again() -> None:
     asked = SyntheticSettings(entities=80, triplets=900, seed=7, noise=0.2, across=0.5)
     graph = synthetic_graph(asked)

@@ -5,7 +5,7 @@ import pytest
 from interstellar.data.graph import Task
 from interstellar.rivals.catalogue import Rival
 from interstellar.training.defaults import GraphSize
-from interstellar.training.rival_defaults import LINKS, PAIRS, SINGLE, rival_settings
+from interstellar.training.rival_defaults import DISTANCES, LINKS, PAIRS, SINGLE, rival_settings
 from interstellar.training.settings import Metric
 
 SMALL = GraphSize(n_entities=250, n_triplets=1_000)
@@ -54,3 +54,27 @@ def test_pairs_of_large_graphs_have_shorter_steps_of_as_many_numbers(rival: Riva
 
     assert small.dim == large.dim
     assert small.learning_rate == PAIRS[rival]["learning_rate"] > 5 * large.learning_rate
+
+
+@pytest.mark.parametrize("rival", DISTANCES)
+def test_a_step_moves_distances_of_few_numbers_and_of_many_alike(rival: Rival) -> None:
+    few, many = (
+        rival_settings(
+            rival, Task.LINK_PREDICTION, GraphSize(n_entities=n_entities, n_triplets=5_000)
+        )
+        for n_entities in (1_000, 16_000)
+    )
+
+    assert few.dim < many.dim
+    assert few.learning_rate * few.dim == pytest.approx(many.learning_rate * many.dim, rel=0.05)
+
+
+def test_a_pair_of_few_triplets_has_half_the_dimension_and_one_of_many_the_usual() -> None:
+    few, some, many = (
+        rival_settings(
+            Rival.RSN_LSTM, Task.ENTITY_ALIGNMENT, GraphSize(n_entities=3_000, n_triplets=n)
+        ).dim
+        for n in (10_000, 30_000, 80_000)
+    )
+
+    assert few == 128 < some < many == 256

@@ -138,8 +138,8 @@ def planted_rules(settings: SyntheticSettings) -> tuple[PlantedRule, ...]:
     return tuple(rules)
 
 
-def parse_settings(text: str) -> SyntheticSettings:
-    """Read `entities=1000,seed=3`; no text gives the defaults."""
+def parse_settings(text: str, *, entities: int = SyntheticSettings().entities) -> SyntheticSettings:
+    """Read `entities=1000,seed=3`; what is not said is as by default, `entities` as given."""
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -157,7 +157,7 @@ def parse_settings(text: str) -> SyntheticSettings:
             raise SettingsError(
                 f"{part} is not {word}. Write it in digits, as in entities=1000,noise=0.1."
             ) from None
-    return SyntheticSettings(**values)
+    return SyntheticSettings(**{"entities": entities} | values)
 
 
 def refuse_too_large(settings: SyntheticSettings, n_bytes: int | None = None) -> None:

@@ -12,7 +12,8 @@ entities.
 Propagation (benchmarks/NOTES.md): on a small graph the best weights are reached within two passes
 over the queries, while the rate falls to a twentieth; with more it overfits.
 
-Entity alignment: the fewer the triplets, the longer the steps and the stronger the decay.
+Entity alignment: the fewer the triplets, the longer the steps and the stronger the decay; with few
+of them half the dimension does as well.
 """
 
 import math
@@ -200,11 +201,17 @@ def _for_alignment(size: GraphSize) -> TrainingSettings:
     small = min(1.0, 10 / thousands)
     return replace(
         _bound_work(ALIGNMENT, size),
-        dim=fitting_dim(ALIGNMENT.dim, size.n_entities),
+        dim=fitting_dim(_alignment_dim(size), size.n_entities),
         learning_rate=_round(min(0.006, 0.05 * thousands**-1.25)),
         weight_decay=_round(0.014 * small),
         dropout=_round(0.3 + 0.2 * small),
     )
+
+
+def _alignment_dim(size: GraphSize) -> int:
+    """Return the dimension for two graphs: half of the usual one with 10,000 triplets or fewer."""
+    growth: float = max(1.0, size.n_triplets / 10_000) ** (1 / 3)
+    return round(ALIGNMENT.dim * min(1.0, growth / 2))
 
 
 def _round(value: float) -> float:

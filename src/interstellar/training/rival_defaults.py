@@ -35,11 +35,14 @@ SINGLE = (
 )
 """Models of single triplets. Their rows are for graphs of any size: `learning_rate` is that of
 10,000 triplets or fewer, and in link prediction `dim` that of 16,000 entities or more."""
+DISTANCES = (Rival.TRANSE_DISTANCE, Rival.TRANSD, Rival.ROTATE)
+"""A distance is a sum over the dimension, so that a step moves it the more, the larger that is.
+In link prediction `learning_rate` is that with the row's `dim`."""
 LINKS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.TRANSE_DISTANCE: {
         "dim": 512,
         "optimizer": Optimizer.ADAM,
-        "learning_rate": 0.005,
+        "learning_rate": 0.0008,
         "n_negatives": 256,
         "dropout": 0.0,
         "n3": 0.0,
@@ -48,7 +51,7 @@ LINKS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.TRANSD: {
         "dim": 256,
         "optimizer": Optimizer.ADAM,
-        "learning_rate": 0.005,
+        "learning_rate": 0.0016,
         "n_negatives": 256,
         "dropout": 0.0,
         "n3": 0.0,
@@ -76,7 +79,7 @@ LINKS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.ROTATE: {
         "dim": 512,
         "optimizer": Optimizer.ADAM,
-        "learning_rate": 0.01,
+        "learning_rate": 0.002,
         "n_negatives": 256,
         "dropout": 0.0,
         "n3": 0.0,
@@ -151,7 +154,6 @@ PAIRS: Mapping[Rival, Mapping[str, Any]] = {
         "rival": RivalSettings(loss=RivalLoss.LIMIT, margin=1.5),
     },
     Rival.RSN_LSTM: {
-        "dim": 256,
         "optimizer": Optimizer.ADAM,
         "learning_rate": 0.003,
         "dropout": 0.5,
@@ -181,25 +183,27 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
     if task is Task.ENTITY_ALIGNMENT:
         single = replace(ALIGNMENT.walk, length=1, paths_per_triplet=1)
         base = replace(ALIGNMENT, walk=single, max_norm=None, gradient_norm=None, batch_size=2048)
+        base = replace(base, dim=default_settings(task, size).dim)
         settings = replace(base, **PAIRS[rival])
         return shorten_steps(settings, size) if rival in (*SINGLE, Rival.BOOTEA) else settings
     metric = Metric.AUC_PR if size.has_answers else Metric.MRR
     n3 = default_settings(task, replace(size, has_answers=False)).n3
     settings = replace(replace(LINK_PREDICTION, metric=metric, n3=n3), **LINKS[rival])
     if rival in SINGLE:
-        settings = fit(settings, size)
+        settings = fit(settings, size, is_distance=rival in DISTANCES)
     most = 16 * max(1, MOST_NUMBERS // (16 * max(1, size.n_entities)))
     return replace(settings, dim=min(settings.dim, most))
 
 
-def fit(settings: TrainingSettings, size: GraphSize) -> TrainingSettings:
+def fit(settings: TrainingSettings, size: GraphSize, *, is_distance: bool) -> TrainingSettings:
     """Return settings of many entities and few triplets as they are for a graph of some size.
 
     The dimension grows with the root of the entities, from an eighth of it at 250 or fewer. Where
     there are more triplets, an epoch has more steps of Adam, and they are shorter.
     """
     share = min(1.0, max(250, size.n_entities) ** 0.5 / 16_000**0.5)
-    settings = replace(settings, dim=16 * round(share * settings.dim / 16))
+    rate = settings.learning_rate / share if is_distance else settings.learning_rate
+    settings = replace(settings, dim=16 * round(share * settings.dim / 16), learning_rate=rate)
     return shorten_steps(settings, size) if settings.optimizer is Optimizer.ADAM else settings
 
 

@@ -114,10 +114,7 @@ def search(
     spent = choose_budget(budget, shortcuts, begun, otherwise=PAPER_TRIALS)
     before = None if begun is None else begun_search(begun)
     audience = find_audience(is_wanted=shortcuts.get("progress", True))
-    if begun is not None and data is None:
-        graph: AnyGraph = load_graph(begun)
-    else:
-        graph = read_data(BUILT_IN if data is None else data, audience)
+    graph = read_searched(data, begun, audience)
     workers = workers_for(graph, device, spent, audience, shortcuts)
     stage = Stage(workers, audience, started)
     reused, changes, planned = list_paths(shortcuts), settings_in(shortcuts), spent
@@ -210,6 +207,15 @@ def tune(
     stage = Stage(workers, audience, started)
     stage.search(spell_out(experiment), graph, place, spent, resume=resume)
     return SearchResult(place)
+
+
+def read_searched(
+    data: Source | AnyGraph | None, begun: RunFolder | None, audience: Audience
+) -> AnyGraph:
+    """Return the graph that is given, and else that of the search to go on with or the built-in."""
+    if data is None and begun is not None:
+        return load_graph(begun)
+    return read_data(BUILT_IN if data is None else data, audience)
 
 
 def workers_for(
