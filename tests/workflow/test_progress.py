@@ -64,6 +64,24 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return shown
 
 
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Give the clock that is looked at while networks train."""
+    clock = Clock()
+    monkeypatch.setattr("interstellar.workflow.progress.time", clock)
+    return clock
+
+
 def test_the_kernel_of_a_notebook_is_one(notebook: Shown) -> None:
     assert find_audience() is Audience.NOTEBOOK
     assert notebook.texts == []
@@ -91,15 +109,12 @@ def shown_epochs(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return [line.split(":")[0] for line in err.splitlines()]
 
 
-def test_slow_epochs_have_a_line_each(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    times = iter([0.0, 1.5, 3.0])
-    monkeypatch.setattr("interstellar.workflow.progress.time.monotonic", lambda: next(times))
+def test_slow_epochs_have_a_line_each(capfd: pytest.CaptureFixture[str], clock: Clock) -> None:
     with training_bar(9, "mrr", Audience.LINES) as observer:
         observer.on_step(1, 2)
         for epoch in (1, 2, 3):
             observer.on_epoch(report_of(epoch), TRAINING)
+            clock.now += 1.5
 
     assert shown_epochs(capfd) == ["epoch 1", "epoch 2", "epoch 3"]
 
@@ -172,3 +187,20 @@ def test_numbers_are_as_a_person_says_them() -> None:
 
     assert said == "epoch 3: loss 1.500, mrr 0.941 (best), 2.1 s a step"
     assert describe_step(0.123456) == "0.123 ms a step"
+
+
+@pytest.mark.parametrize(("n_epochs", "is_said"), [(80, True), (8, False)])
+def test_a_training_of_hours_is_said_in_its_first_epoch_with_what_is_quicker(
+    n_epochs: int, is_said: bool, capsys: pytest.CaptureFixture[str], clock: Clock
+) -> None:
+    with training_bar(n_epochs, "mrr", Audience.LINES) as observer:
+        for n_done in range(1, 101):
+            observer.on_step(n_done, 100)
+            clock.now += 1.0
+        observer.on_epoch(report_of(1), TRAINING)
+
+    said = capsys.readouterr().err
+    assert (
+        "an epoch takes about 1.7 minutes here, and all 80 of them 2.2 hours" in said
+    ) == is_said
+    assert said.count("note:") == is_said

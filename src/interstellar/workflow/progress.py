@@ -13,6 +13,8 @@ from interstellar.workflow.bars import Bars, terminal_bars, work_shown
 
 LINE_SECONDS = 1.0
 """Lines of epochs that nobody watches are at least so far apart."""
+WATCHED_SECONDS, LONG_SECONDS = 15.0, 3600.0
+"""After so long of the first epoch it is said if all of them take longer than an hour."""
 
 
 @final
@@ -34,12 +36,14 @@ def training_bar(n_epochs: int, metric: str, audience: Audience) -> Iterator[Obs
     match audience:
         case Audience.TERMINAL:
             with terminal_bars() as bars:
-                yield _Bar(bars, n_epochs, metric)
+                yield _Foresight(_Bar(bars, n_epochs, metric), n_epochs, audience)
         case Audience.NOTEBOOK:
-            yield _EachEpoch(_show_in_notebook(n_epochs, metric))
+            shown = _EachEpoch(_show_in_notebook(n_epochs, metric))
+            yield _Foresight(shown, n_epochs, audience)
         case Audience.LINES:
             with work_shown(audience):
-                yield _EachEpoch(_show_now_and_then(n_epochs, metric))
+                shown = _EachEpoch(_show_now_and_then(n_epochs, metric))
+                yield _Foresight(shown, n_epochs, audience)
         case Audience.NOBODY:
             yield SilentObserver()
 
@@ -57,6 +61,45 @@ def describe_step(milliseconds: float) -> str:
     if milliseconds >= 1000:
         return f"{describe_seconds(milliseconds / 1000)} a step"
     return f"{milliseconds:.3g} ms a step"
+
+
+@final
+class _Foresight:
+    """Says in the first epoch if a training is going to be long, and what is quicker."""
+
+    def __init__(self, observer: Observer, n_epochs: int, audience: Audience) -> None:
+        self._observer = observer
+        self._n_epochs = n_epochs
+        self._audience = audience
+        self._first: tuple[int, float] | None = None
+        self._is_open = True
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        self._observer.on_step(n_done, n_steps)
+        if not self._is_open:
+            return
+        if self._first is None:  # the first step is slower than others
+            self._first = n_done, time.monotonic()
+            return
+        seconds = time.monotonic() - self._first[1]
+        if seconds >= WATCHED_SECONDS:
+            self._is_open = False
+            self._say(n_steps * seconds / max(1, n_done - self._first[0]))
+
+    def _say(self, epoch_seconds: float) -> None:
+        if self._n_epochs * epoch_seconds < LONG_SECONDS:
+            return
+        tell(
+            self._audience,
+            f"note: an epoch takes about {epoch_seconds / 60:,.1f} minutes here, and all "
+            f"{self._n_epochs} of them {self._n_epochs * epoch_seconds / 3600:,.1f} hours, unless "
+            "it stops early. A GPU, a smaller `dim` and fewer `epochs` are quicker; a search with "
+            "a limit of time fits both to it.",
+        )
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        self._is_open = False
+        self._observer.on_epoch(report, training)
 
 
 @final
