@@ -197,6 +197,13 @@ def test_any_cell_is_propagated_with_any_choice(
     assert torch.isfinite(model.trained.network.logits(torch.tensor([0]), torch.tensor([0]))).all()
 
 
+def test_a_cell_whose_message_comes_from_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"O_r = s \+ r; v = O_r cannot be propagated"):
+        ist.train(DATA, "O_r = s + r; v = O_r", out=tmp_path / "run", **SMALL)
+
+    assert not (tmp_path / "run").exists()
+
+
 def test_new_facts_and_entities_are_taken_in_at_once(run: Path, tmp_path: Path) -> None:
     before = ist.open(run)
     relation, known = before.graph.all_relations.name(0), before.graph.all_entities.name(0)

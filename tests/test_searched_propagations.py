@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import interstellar as ist
+from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.literature import PROPAGATIONS
 from interstellar.architecture.propagation import (
     CLAUSES,
@@ -13,6 +14,7 @@ from interstellar.architecture.propagation import (
     from_text,
     propagation_formulas,
 )
+from interstellar.architecture.search_space import Subspace
 from interstellar.errors import DataError, SettingsError
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import read_experiment
@@ -241,6 +243,31 @@ def test_a_strategy_for_walks_is_refused(strategy: str) -> None:
 def test_an_ensemble_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"only networks along walks can be joined. Leave it"):
         ist.search(DATA, retraining=Retraining(then_train=True, ensemble=True), **SMALL)
+
+
+def test_cells_whose_messages_come_from_nowhere_are_not_searched(tmp_path: Path) -> None:
+    plan = SearchPlan(strategy=StrategyName.RANDOM, from_scratch=True)
+    small = SMALL | {"epochs": 1}
+
+    found = ist.search(DATA, plan, trials=8, out=tmp_path / "run", **small)
+
+    cells = [
+        trial.architecture for trial in found.trials if isinstance(trial.architecture, Architecture)
+    ]
+    assert len(cells) == 8
+    assert all(cell.macro.is_hidden_passed_on for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("plan", "complaint"),
+    [
+        (SearchPlan(try_first=("TransE",)), r"cannot be propagated: its message O_r reads neither"),
+        (SearchPlan(subspace=Subspace.P2), "subspace is P2, in which no message passes anything"),
+    ],
+)
+def test_what_cannot_be_propagated_is_refused(plan: SearchPlan, complaint: str) -> None:
+    with pytest.raises(SettingsError, match=complaint):
+        ist.search(DATA, plan, trials=1, **SMALL)
 
 
 def test_a_tuning_is_refused() -> None:

@@ -1,5 +1,6 @@
 """Tests of the search space, its choices and its subspaces."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,18 @@ def test_the_whole_space_has_as_many_forms_as_counting_says() -> None:
 
     assert space.count_distinct() == len(forms) == 205_993
     assert all(canonical_form(form) == form and form in space for form in forms)
+
+
+@pytest.mark.parametrize(("subspace", "n_macro"), [(None, 512), ("P2", 0), ("P3", 128)])
+def test_a_space_of_messages_has_the_points_that_pass_on_what_was_before(
+    subspace: str | None, n_macro: int
+) -> None:
+    whole = SearchSpace(None if subspace is None else Subspace(subspace))
+
+    space = replace(whole, is_of_messages=True)
+
+    assert space.n_macro == n_macro
+    assert {m for m in whole.macros() if m.is_hidden_passed_on} == set(space.macros())
 
 
 @pytest.mark.parametrize("subspace", [None, *Subspace])

@@ -107,7 +107,8 @@ def test_every_journal_of_our_results_is_read(journal: Path) -> None:
 
     trials = list(list_trials(read_events(journal), journal, tuned=COMPL_EX))
 
-    assert max(trial.score or 0.0 for trial in trials) == result["best"]["score"]
+    first = [trial for trial in trials if trial.seed is None]  # others repeat one of them
+    assert max(trial.score or 0.0 for trial in first) == result["best"]["score"]
 
 
 def test_there_are_journals_among_our_results() -> None:

@@ -102,6 +102,11 @@ class Macro:
         sources = (self.relation_source, self.output_source)
         return Source.HIDDEN in sources or Source.SUBJECT_OUTPUT in sources
 
+    @property
+    def is_hidden_passed_on(self) -> bool:
+        """Whether O_r reads h_{t-1}, itself or by O_s: as a message it then tells where from."""
+        return self.relation_source in (Source.HIDDEN, Source.SUBJECT_OUTPUT)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Micro:

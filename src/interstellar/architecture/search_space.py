@@ -141,6 +141,8 @@ class SearchSpace:
     subspace: Subspace | None = None
     is_macro_only: bool = False
     """Whether the micro level is left out: no activation, no trained matrix."""
+    is_of_messages: bool = False
+    """Whether O_r must pass h_{t-1} on; P1 and P2 are empty then."""
 
     def __str__(self) -> str:
         whole = "the search space" if self.subspace is None else f"the subspace {self.subspace}"
@@ -225,9 +227,12 @@ class SearchSpace:
     @property
     def _sources(self) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
         """What O_r and O_v may read."""
-        if self.subspace is None:
-            return tuple(Source), tuple(Source)
-        return self.subspace.relation_sources, self.subspace.output_sources
+        of_r, of_v = tuple(Source), tuple(Source)
+        if self.subspace is not None:
+            of_r, of_v = self.subspace.relation_sources, self.subspace.output_sources
+        if self.is_of_messages:
+            of_r = tuple(x for x in of_r if x in (Source.HIDDEN, Source.SUBJECT_OUTPUT))
+        return of_r, of_v
 
 
 def _live_micros(macro: Macro) -> Iterator[Micro]:

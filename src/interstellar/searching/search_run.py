@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -163,7 +164,8 @@ def list_changes(plan: SearchPlan, settings: TrainingSettings) -> list[Changes]:
 
 
 def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
-    space, seed = plan.space, experiment.seed
+    is_walking, seed = experiment.settings.propagation is None, experiment.seed
+    space = replace(plan.space, is_of_messages=not is_walking)
     match plan.strategy:
         case StrategyName.SURROGATE:
             return SurrogateSearch(space, seed, settings=choose_searched(experiment, plan))
@@ -172,7 +174,6 @@ def _build_named(experiment: Experiment, plan: SearchPlan) -> SearchStrategy:
             return HybridSearch(space, seed, n_macro_updates=k_1, n_micro_epochs=k_2)
         case StrategyName.RANDOM:
             macro = None if plan.macro is None else from_code_text(plan.macro).macro
-            is_walking = experiment.settings.propagation is None
             searched = () if is_walking else choose_searched(experiment, plan)
             return RandomSearch(space, seed, macro=macro, settings=searched)
         case StrategyName.REINFORCE:

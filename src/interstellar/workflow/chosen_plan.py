@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from interstellar.architecture.literature import KNOWN, PROPAGATIONS
 from interstellar.architecture.notation import code_text
+from interstellar.architecture.search_space import Subspace
 from interstellar.errors import SettingsError
 from interstellar.runs.search_plan import (
     SEARCHED,
@@ -18,6 +19,7 @@ from interstellar.searching.time_plan import Ending
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.settings_changes import SettingsChanges
 from interstellar.words import choose
+from interstellar.workflow.given import refuse_mute
 from interstellar.workflow.search_result import ONE_TRIAL
 
 
@@ -58,6 +60,13 @@ def refuse_unfit(plan: SearchPlan, after: Retraining, settings: TrainingSettings
         raise SettingsError(
             f"the strategy is {plan.strategy}, which knows networks along walks only. Choose "
             "surrogate or random for propagations, or the model walks."
+        )
+    for cell in plan.known:
+        refuse_mute(cell)
+    if plan.subspace in (Subspace.P1, Subspace.P2):
+        raise SettingsError(
+            f"the subspace is {plan.subspace}, in which no message passes anything on: "
+            f"{plan.subspace.definition}. Choose P3 or P4 for propagations, or the model walks."
         )
     if after.ensemble:
         raise SettingsError(

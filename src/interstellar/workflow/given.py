@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from interstellar.architecture.architecture import Architecture
 from interstellar.architecture.canonical_form import canonical_form, one_step_form
-from interstellar.architecture.notation import code_text, read_architecture
+from interstellar.architecture.notation import code_text, read_architecture, to_formula
 from interstellar.data.graph import AnyGraph, GraphPair, KnowledgeGraph, Provenance, Task, task_of
 from interstellar.data.loading import Source, load
 from interstellar.data.triplets import OBJECT, SUBJECT, Triplets
@@ -147,6 +147,16 @@ def build_experiment(
         settings=settings,
         plan=plan,
     )
+
+
+def refuse_mute(cell: Architecture) -> None:
+    """Raise where the message of a propagation would not come from anywhere."""
+    if not cell.macro.is_hidden_passed_on:
+        raise SettingsError(
+            f"{to_formula(cell)} cannot be propagated: its message O_r reads neither h nor O_s, so "
+            "that nothing would come from the subject. Let O_r read one of them, or choose the "
+            "model walks."
+        )
 
 
 def read_given_architecture(given: GivenArchitecture) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, SupportsIndex, Unpack
 import torch
 
 from interstellar.architecture.literature import PTRANSE_MUL, find_propagation
+from interstellar.architecture.notation import read_architecture
 from interstellar.architecture.propagation import split_choices
 from interstellar.data.graph import AnyGraph
 from interstellar.data.loading import Source
@@ -23,6 +24,7 @@ from interstellar.workflow.given import (
     read_data,
     read_given_architecture,
     read_given_settings,
+    refuse_mute,
     refuse_unknown,
 )
 from interstellar.workflow.model import Model
@@ -86,6 +88,8 @@ def train(
         changes = {"model": ModelKind.PROPAGATION} | choices | said
     base = row.settings if row is not None else final_settings(graph, code, changes.get("model"))
     chosen = with_changes(read_given_settings(settings, base), **changes)
+    if chosen.propagation is not None:
+        refuse_mute(read_architecture(code))
     experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen)
     place = choose_place(out, is_resumed=resume)
     with training_bar(chosen.max_epochs, chosen.metric, audience) as observer:
