@@ -5,10 +5,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from interstellar.architecture.architecture import Combinator
-from interstellar.architecture.search_space import SearchSpace
+from interstellar.architecture.architecture import Combinator, Source
+from interstellar.architecture.search_space import Choice, choices
 from interstellar.model.mixed_operator import MixedOperator
-from interstellar.model.mixture import ALONE, OUT_OF_PLAY, Mixture, options_of
+from interstellar.model.mixture import ALONE, OUT_OF_PLAY, Mixture
 
 OPERATORS = (
     ("subject", "subject_activation"),
@@ -17,18 +17,22 @@ OPERATORS = (
 )
 
 
-def draw_mixture(n_networks: int, *, seed: int, device: str, dtype: torch.dtype) -> Mixture:
+def draw_mixture(seed: int, *, device: str, dtype: torch.dtype) -> Mixture:
+    """Return a mixture of some options of each choice, weighed at random."""
     rng = np.random.default_rng(seed)
-    drawn = [SearchSpace().sample(rng) for _ in range(n_networks)]
-    mixture = Mixture(
-        options_of(drawn), n_networks=n_networks, device=torch.device(device), dtype=dtype
-    )
-    mixture.set_architectures(drawn)
+    in_play = []
+    for choice in choices(Source, Source):
+        n = int(rng.integers(1, len(choice.options) + 1))
+        kept = sorted(rng.choice(len(choice.options), size=n, replace=False).tolist())
+        in_play.append(Choice(choice.name, tuple(choice.options[i] for i in kept)))
+    mixture = Mixture(in_play, device=torch.device(device), dtype=dtype)
+    mixture.weights.copy_(torch.from_numpy(rng.random(len(mixture.weights))))
     return mixture
 
 
-def test_the_columns_of_a_table_are_those_of_the_weights() -> None:
-    mixture = draw_mixture(5, seed=0, device="cpu", dtype=torch.float32)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_columns_of_a_table_are_those_of_the_weights(seed: int) -> None:
+    mixture = draw_mixture(seed, device="cpu", dtype=torch.float32)
 
     for name, options in mixture.options.items():
         table = mixture.column_table[name].tolist()
@@ -40,15 +44,14 @@ def test_the_columns_of_a_table_are_those_of_the_weights() -> None:
 
 
 def operate(
-    mixture: Mixture, choices: tuple[str, str | None], *, has_first: bool, length: int
+    mixture: Mixture, names: tuple[str, str | None], *, has_first: bool, length: int
 ) -> list[Tensor]:
     """An operator's output from strided inputs, and the gradients by them."""
     device, dtype = mixture.weights.device, mixture.weights.dtype
-    generator = torch.Generator().manual_seed(0)
-    drawn = torch.randn(3, mixture.n_networks, 7, length, 10, generator=generator)
-    a, b, logit = (x[:, :, 0].to(device, dtype).requires_grad_() for x in drawn)
-    is_gated = Combinator.GATED in mixture.options[choices[0]]
-    operator = MixedOperator(mixture, *choices, gate=None)
+    drawn = torch.randn(3, 7, length, 10, generator=torch.Generator().manual_seed(0))
+    a, b, logit = (x[:, 0].to(device, dtype).requires_grad_() for x in drawn)
+    is_gated = Combinator.GATED in mixture.options[names[0]]
+    operator = MixedOperator(mixture, *names, gate=None)
 
     y = operator.combine_gated(a if has_first else None, b, logit if is_gated else None)
 
@@ -67,17 +70,13 @@ def operate(
 @pytest.mark.parametrize("has_first", [True, False], ids=["both", "second only"])
 def test_the_kernel_computes_what_tensor_operations_do(seed: int, has_first: bool) -> None:
     """In float64 there is no kernel."""
-    n_networks = 1 + seed
-    fused = draw_mixture(n_networks, seed=seed, device="cuda", dtype=torch.float32)
-    plain = draw_mixture(n_networks, seed=seed, device="cuda", dtype=torch.float64)
-    if seed % 2:
-        plain.weights.uniform_()
-        fused.weights.copy_(plain.weights)
+    fused = draw_mixture(seed, device="cuda", dtype=torch.float32)
+    plain = draw_mixture(seed, device="cuda", dtype=torch.float64)
 
-    for choices in OPERATORS:
-        if not fused.options[choices[0]]:
+    for names in OPERATORS:
+        if not fused.options[names[0]]:
             continue
-        found = operate(fused, choices, has_first=has_first, length=1 + seed % 3)
-        expected = operate(plain, choices, has_first=has_first, length=1 + seed % 3)
+        found = operate(fused, names, has_first=has_first, length=1 + seed % 3)
+        expected = operate(plain, names, has_first=has_first, length=1 + seed % 3)
         for one, other in zip(found, expected, strict=False):
             torch.testing.assert_close(one.double(), other, rtol=1e-3, atol=1e-4)

@@ -211,7 +211,7 @@ def test_with_a_fixed_macro_level_only_the_micro_level_is_sampled() -> None:
 
     assert drawn.macro == first.macro == GATED
     assert first.micro.trained == frozenset()
-    assert supernet.cell.mixed.gates == {"s"}
+    assert set(supernet.cell.weights.gates) == {"s"}
 
 
 def test_a_round_moves_the_controller_to_the_activation_that_fits_best() -> None:

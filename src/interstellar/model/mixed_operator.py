@@ -1,56 +1,36 @@
-"""An operator of a mixed cell: its combinator and its activation are mixtures.
+"""An operator of a shared cell: its combinator and its activation are mixtures.
 
-Tensors are (n_networks, rows, dim); matrices (n_networks, dim, dim), so that a product is one
-batched product for all networks.
+Tensors are (batch, dim), or for all steps of paths (batch, length, dim).
 """
 
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from interstellar.architecture.architecture import Activation, Combinator
 from interstellar.architecture.search_space import Option
-from interstellar.model.combinators import activate, combine, weigh
+from interstellar.model.combinators import Gate, activate, combine, weigh
 from interstellar.model.mixture import Mixture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MixedGate:
-    """The matrices of g = σ(W_a a + W_b b + bias), for all networks."""
-
-    W_a: Tensor
-    W_b: Tensor
-    bias: Tensor
-    """(n_networks, dim)."""
-
-    def begin(self, x: Tensor, *, is_first: bool) -> Tensor:
-        """Return the part of one input in the logit of g, W_a a or W_b b, with the bias."""
-        return self.add(self.bias.unsqueeze(1), x, is_first=is_first)
-
-    def add(self, logit: Tensor, x: Tensor, *, is_first: bool) -> Tensor:
-        """Return logit + W_a a, or logit + W_b b."""
-        return torch.baddbmm(logit, x, self.W_a.mT if is_first else self.W_b.mT)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class MixedOperator:
-    """One of O_s, O_r and O_v for all networks."""
+    """One of O_s, O_r and O_v."""
 
     mixture: Mixture
     combinator: str
     """The name of the choice of its combinator."""
     activation: str | None
     """The name of the choice of its activation; None for O_v, which has none."""
-    gate: MixedGate | None
+    gate: Gate | None
     """Where gating is in play."""
 
     def combine(self, a: Tensor | None, b: Tensor) -> Tensor:
         """Return the operator's output from its two linked inputs; a is zero where it is None."""
-        logit = None
+        logit: Tensor | None = None
         if self.gate is not None:
-            logit = self.gate.begin(b, is_first=False)
-            logit = logit if a is None else self.gate.add(logit, a, is_first=True)
+            logit = self.gate.W_b(b) if a is None else self.gate.W_a(a) + self.gate.W_b(b)
         return self.combine_gated(a, b, logit)
 
     def combine_gated(self, a: Tensor | None, b: Tensor, logit: Tensor | None) -> Tensor:
@@ -101,17 +81,17 @@ def required(mixed: Tensor | None) -> Tensor:
     return mixed
 
 
-def mix_link(
-    mixture: Mixture, name: str, W: Tensor, bias: Tensor | None
-) -> tuple[Tensor, Tensor | None]:
-    """Return the matrix and the bias that W_i comes to for each network.
+def mix_link(mixture: Mixture, name: str, linear: nn.Module) -> tuple[Tensor, Tensor | None]:
+    """Return the matrix and the bias that W_i comes to.
 
     w (W x + bias) + (1 − w) x = (w W + (1 − w) I) x + w bias: mixing the matrices is much less
     work than mixing what they give. (In TF32 a product with I rounds x.)
     """
+    assert isinstance(linear, nn.Linear)
+    W, bias = linear.weight, linear.bias
     if name not in mixture.columns:
         return W, bias
     weights = mixture.weights_of(name)
-    identity = torch.eye(W.shape[-1], device=W.device, dtype=W.dtype)
+    identity = torch.eye(len(W), device=W.device, dtype=W.dtype)
     mixed = torch.addcmul(identity * weights[False], W, weights[True])
-    return mixed, None if bias is None else bias * weights[True].squeeze(-1)
+    return mixed, None if bias is None else bias * weights[True]

@@ -73,16 +73,15 @@ def arguments_of(
     a: Tensor | None, b: Tensor, logit: Tensor | None, weights: Tensor, *columns: Tensor
 ) -> tuple[Tensor | int, ...]:
     """Return what both kernels are told; b stands in for inputs that are not there."""
-    n_networks, n_rows, dim = b.shape
-    half = dim // 2
+    half = b.shape[-1] // 2
     inputs = [dense_rows(b if x is None else x) for x in (a, b, logit)]
-    strides = [stride for x in inputs for stride in x.stride()[:2]]
-    sizes = [n_networks * n_rows * half, n_rows, half]
-    return *inputs, weights, *columns, *sizes, *strides, weights.stride(0)
+    strides = [x.stride(0) for x in inputs]
+    return *inputs, weights, *columns, b.numel() // 2, half, *strides
 
 
 def dense_rows(x: Tensor) -> Tensor:
-    """Return a tensor the numbers of whose rows stand side by side."""
+    """Return a tensor as rows the numbers of which stand side by side."""
+    x = x.reshape(-1, x.shape[-1])
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
@@ -151,7 +150,7 @@ def _slope(z, weights, columns):  # type: ignore[no-untyped-def]
     return slope
 
 
-@triton.jit(do_not_specialize=["weights_network"])  # type: ignore[untyped-decorator]
+@triton.jit  # type: ignore[untyped-decorator]
 def _operate(  # type: ignore[no-untyped-def]
     a,
     b,
@@ -160,15 +159,10 @@ def _operate(  # type: ignore[no-untyped-def]
     combinators,
     activations,
     n_pairs,
-    n_rows,
     half,
-    a_network,
     a_row,
-    b_network,
     b_row,
-    logit_network,
     logit_row,
-    weights_network,
     y,
     HAS_A: tl.constexpr,
     HAS_GATE: tl.constexpr,
@@ -179,19 +173,18 @@ def _operate(  # type: ignore[no-untyped-def]
     mask = (pairs < n_pairs) & (part < 2)
     pairs = tl.minimum(pairs, n_pairs - 1)
     own, exchanged = pairs % half + part * half, pairs % half + (1 - part) * half
-    network, row = pairs // half // n_rows, pairs // half % n_rows
-    weights += network * weights_network
-    a += network * a_network + row * a_row
-    b += network * b_network + row * b_row
-    logit += network * logit_network + row * logit_row
-    start = pairs // half * (2 * half)
+    row = pairs // half
+    a += row * a_row
+    b += row * b_row
+    logit += row * logit_row
+    start = row * (2 * half)
     a_1, b_1, g = _load(a, b, logit, own, mask, HAS_A, HAS_GATE)
     a_x, b_x, _ = _load(a, b, logit, exchanged, mask, HAS_A, HAS_GATE)
     z = _combine(a_1, b_1, g, a_x, b_x, part == 0, weights, combinators)
     tl.store(y + start + own, _activate(z, weights, activations), mask=mask)
 
 
-@triton.jit(do_not_specialize=["weights_network"])  # type: ignore[untyped-decorator]
+@triton.jit  # type: ignore[untyped-decorator]
 def _operate_back(  # type: ignore[no-untyped-def]
     a,
     b,
@@ -200,15 +193,10 @@ def _operate_back(  # type: ignore[no-untyped-def]
     combinators,
     activations,
     n_pairs,
-    n_rows,
     half,
-    a_network,
     a_row,
-    b_network,
     b_row,
-    logit_network,
     logit_row,
-    weights_network,
     y_gradient,
     a_gradient,
     b_gradient,
@@ -222,12 +210,11 @@ def _operate_back(  # type: ignore[no-untyped-def]
     mask = (pairs < n_pairs) & (part < 2)
     pairs = tl.minimum(pairs, n_pairs - 1)
     own, exchanged = pairs % half + part * half, pairs % half + (1 - part) * half
-    network, row = pairs // half // n_rows, pairs // half % n_rows
-    weights += network * weights_network
-    a += network * a_network + row * a_row
-    b += network * b_network + row * b_row
-    logit += network * logit_network + row * logit_row
-    start = pairs // half * (2 * half)
+    row = pairs // half
+    a += row * a_row
+    b += row * b_row
+    logit += row * logit_row
+    start = row * (2 * half)
     a_1, b_1, g = _load(a, b, logit, own, mask, HAS_A, HAS_GATE)
     a_x, b_x, g_x = _load(a, b, logit, exchanged, mask, HAS_A, HAS_GATE)
     z = _combine(a_1, b_1, g, a_x, b_x, part == 0, weights, combinators)

@@ -1,9 +1,9 @@
-"""Which options of each choice are in play, and how much of each a network takes.
+"""Which options of each choice are in play, and how much of each a shared cell takes.
 
-A mixed cell computes every option that is in play and adds them up by weight: x = Σ w_k x_k. With
-one-hot weights each network is one architecture; with softmax weights it is the relaxation of
-DARTS. The weights are one tensor that is only ever changed in place, so that a captured CUDA
-graph goes on reading it.
+Every option that is in play is computed, and they are added up by weight: x = Σ w_k x_k. With
+one-hot weights the cell is one architecture; with softmax weights it is the relaxation of DARTS.
+The weights are one tensor that is only ever changed in place, so that a captured CUDA graph goes on
+reading it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,17 @@ MOST_OPTIONS = 4
 
 @final
 class Mixture:
-    """The options in play for some networks, and their weights."""
+    """The options in play, and their weights."""
 
     def __init__(
         self,
         in_play: Sequence[Choice],
         *,
-        n_networks: int,
         device: torch.device,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         in_play = without_unread(in_play)
         self.options = {choice.name: choice.options for choice in in_play}
-        self.n_networks = n_networks
         self.columns: dict[str, slice] = {}
         """Where the weights of a choice stand; only choices with more than one option have any."""
         n_columns = 0
@@ -45,31 +43,26 @@ class Mixture:
             if len(options) > 1:
                 self.columns[name] = slice(n_columns, n_columns + len(options))
                 n_columns += len(options)
-        self.weights = torch.zeros(n_networks, n_columns, device=device, dtype=dtype)
-        """(n_networks, n_columns)."""
+        self.weights = torch.zeros(n_columns, device=device, dtype=dtype)
         self.column_table = self._tabulate_columns(device)
         """Of each choice where the weights of all its options stand, for kernels, (4,)."""
 
     @torch.no_grad()
-    def set_architectures(self, architectures: Sequence[Architecture]) -> None:
-        """Make each network one architecture, by one-hot weights.
+    def set_architecture(self, architecture: Architecture) -> None:
+        """Make it one architecture, by one-hot weights.
 
-        An option that is not in play must be one that its architecture never uses; it weighs 0.
+        An option that is not in play must be one that the architecture never uses; it weighs 0.
         """
-        rows = []
-        for architecture in architectures:
-            taken = dict(zip(self.options, take(architecture), strict=True))
-            rows.append(
-                [float(o == taken[name]) for name in self.columns for o in self.options[name]]
-            )
-        self.weights.copy_(torch.tensor(rows).view(self.weights.shape))
+        taken = dict(zip(self.options, take(architecture), strict=True))
+        row = [float(o == taken[name]) for name in self.columns for o in self.options[name]]
+        self.weights.copy_(torch.tensor(row))
 
-    def heaviest(self, network: int = 0) -> Architecture:
-        """Return the architecture of the options that weigh most in a network.
+    def heaviest(self) -> Architecture:
+        """Return the architecture of the options that weigh most.
 
         A choice that nothing reads is shown with the first of all its options.
         """
-        weights = self.weights[network].tolist()
+        weights = self.weights.tolist()
         taken: list[Option] = []
         for choice in choices(Source, Source):
             options = self.options[choice.name] or choice.options
@@ -78,14 +71,13 @@ class Mixture:
         return build(taken)
 
     def weights_of(self, name: str) -> Mapping[Option, Tensor]:
-        """Return the weight of each option, (n_networks, 1, 1), of a choice with several."""
-        columns = self.weights[:, self.columns[name], None, None].unbind(1)
-        return dict(zip(self.options[name], columns, strict=True))
+        """Return the weight of each option of a choice with several."""
+        return dict(zip(self.options[name], self.weights[self.columns[name]].unbind(), strict=True))
 
     def mix(
         self, name: str, parts: Mapping[Option, Tensor], onto: Tensor | None = None
     ) -> Tensor | None:
-        """Return the weighted sum of what options computed, (n_networks, rows, dim), plus `onto`.
+        """Return the weighted sum of what options computed, plus `onto`.
 
         Options without a part contribute nothing; None where nothing contributes.
         """
@@ -111,26 +103,6 @@ class Mixture:
         if option not in options:
             return OUT_OF_PLAY
         return ALONE if columns is None else int(columns.start) + options.index(option)
-
-
-def options_of(architectures: Sequence[Architecture]) -> list[Choice]:
-    """Return the thirteen choices with just the options that one of the architectures uses."""
-    taken = [used_options(architecture) for architecture in architectures]
-    return [
-        Choice(
-            choice.name,
-            tuple(o for o in choice.options if any(used.get(choice.name) == o for used in taken)),
-        )
-        for choice in choices(Source, Source)
-    ]
-
-
-def used_options(architecture: Architecture) -> dict[str, Option]:
-    """Return the option of each choice that has a part in what an architecture computes."""
-    names = [choice.name for choice in choices(Source, Source)]
-    used = dict(zip(names, take(architecture), strict=True))
-    alone = [Choice(name, (option,)) for name, option in used.items()]
-    return {choice.name: choice.options[0] for choice in without_unread(alone) if choice.options}
 
 
 def without_unread(in_play: Sequence[Choice]) -> list[Choice]:

@@ -132,7 +132,7 @@ class Supernet:
 
     def set(self, architecture: Architecture) -> None:
         """Let the network be one architecture, until the next is set."""
-        self.cell.mixture.set_architectures([architecture])
+        self.cell.mixture.set_architecture(architecture)
 
     def train_step(self) -> None:
         """Take the next training step of the epoch; after the last one a new epoch begins."""
@@ -297,9 +297,9 @@ class Relaxation:
         )
 
     def compute_weights(self) -> Tensor:
-        """Return the softmax of the logits of each choice as a row of the mixture, (1, n)."""
+        """Return the softmax of the logits of each choice as those of the mixture."""
         logits = self.logits.masked_fill(self._is_no_option, -torch.inf)
-        return torch.softmax(logits, dim=1).flatten()[self._places].unsqueeze(0)
+        return torch.softmax(logits, dim=1).flatten()[self._places]
 
     @torch.no_grad()
     def set_weights(self) -> None:
@@ -317,7 +317,7 @@ class Relaxation:
 
     def weights_of(self, choices: Sequence[Choice]) -> Weights:
         """Return the weights of all options; of a choice that nothing reads, equal ones."""
-        [weights] = self.compute_weights().tolist()
+        weights = self.compute_weights().tolist()
         columns = self.mixture.columns
         return tuple(
             tuple(weights[columns[c.name]])
