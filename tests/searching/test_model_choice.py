@@ -14,6 +14,7 @@ from interstellar.runs.experiment import ANY, Experiment
 from interstellar.searching import model_choice
 from interstellar.searching.model_choice import (
     HEAT_SHARE,
+    MOST_SHARE,
     Heat,
     compare_models,
     estimate_seconds,
@@ -117,8 +118,27 @@ def test_nothing_is_compared_where_a_propagation_could_not_be_judged(
     let_heats_end(monkeypatch, SCORES, 1000)
     needed = estimate_seconds(graph, experiments[1].settings, CPU)
 
-    assert compare_models(graph, experiments, 0.9 * needed / HEAT_SHARE, CPU) == []
-    assert compare_models(graph, experiments, 1.1 * needed / HEAT_SHARE, CPU) != []
+    assert compare_models(graph, experiments, 0.9 * needed / MOST_SHARE, CPU) == []
+    assert compare_models(graph, experiments, 1.1 * needed / MOST_SHARE, CPU) != []
+
+
+@pytest.mark.parametrize(("share", "longer"), [(MOST_SHARE, 2.0), (HEAT_SHARE, 1.0)])
+def test_a_propagation_has_as_long_as_it_needs_to_be_judged(
+    share: float, longer: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, given = graph_of(), list[float]()
+    experiments = experiments_on(graph)
+    seconds = estimate_seconds(graph, experiments[1].settings, CPU) / share
+
+    def run(_: Any, experiment: Experiment, seconds: float, *__: Any) -> Heat:
+        given.append(seconds)
+        return heat_of(experiment.settings.model, 0.5)
+
+    monkeypatch.setattr(model_choice, "run_heat", run)
+
+    compare_models(graph, experiments, seconds, CPU)
+
+    assert given == pytest.approx([HEAT_SHARE * seconds, longer * HEAT_SHARE * seconds])
 
 
 def test_nothing_is_compared_where_one_of_the_two_cannot_be_trained(

@@ -2,8 +2,9 @@
 
 ComplEx stands for networks along walks, NBFNet's message for propagations, both with the graph's
 own settings and a small share of the time. Walks stay where they are clearly ahead: of two that are
-level a propagation gains more by the rest of the time (benchmarks/NOTES.md). Where a propagation
-cannot take steps enough in its share to be judged, nothing is compared.
+level a propagation gains more by the rest of the time (benchmarks/NOTES.md). A propagation that
+could not take steps enough to be judged is given up to twice as long; where that is not enough,
+nothing is compared.
 """
 
 import time
@@ -30,8 +31,8 @@ from interstellar.training.defaults import falling_rate
 from interstellar.training.loop import EpochReport, Measure, Training
 from interstellar.training.settings import MAX_COUNT, ModelKind, TrainingSettings
 
-HEAT_SHARE = 0.08
-"""Of the time of a search, for each of the two."""
+HEAT_SHARE, MOST_SHARE = 0.08, 0.16
+"""Of the time of a search, for each of the two; and for a propagation that needs more than that."""
 MOST_ASKED = 200
 """Triplets that a heat is validated on."""
 NANOSECONDS, CARD_SPEED = 5.0, 2000.0
@@ -61,10 +62,11 @@ def compare_models(
 
     The experiments are searches of `seconds`, the first along walks, the other of propagations.
     """
-    if estimate_seconds(graph, experiments[1].settings, device) > HEAT_SHARE * seconds:
+    needed, usual = estimate_seconds(graph, experiments[1].settings, device), HEAT_SHARE * seconds
+    if needed > MOST_SHARE * seconds:
         return []
-    heats = [run_heat(graph, each, HEAT_SHARE * seconds, device) for each in experiments]
-    walks, propagation = heats
+    walks = run_heat(graph, experiments[0], usual, device)
+    propagation = run_heat(graph, experiments[1], max(usual, needed), device)
     if walks is None or propagation is None:
         return []
     is_ahead = walks.score > propagation.score + LEAD
