@@ -27,6 +27,7 @@ from interstellar.searching.time_plan import (
     lengthen,
     measure_speed,
     refuse_too_short,
+    shorten_epochs,
     with_epochs,
 )
 from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION, falling_rate
@@ -223,6 +224,19 @@ def test_short_epochs_of_a_propagation_are_validated_on_a_part_of_a_large_split(
 
     assert fitted.measured == faster.n_ranked == 2000
     assert faster.valid_seconds == 0.5
+
+
+@pytest.mark.parametrize(("valid_seconds", "n_measured"), [(60.0, 395), (600.0, 300)])
+def test_a_validation_takes_a_third_of_a_short_epoch_if_it_can(
+    valid_seconds: float, n_measured: int
+) -> None:
+    speed = Speed(epoch_seconds=100.0, valid_seconds=valid_seconds, n_steps=100, n_ranked=16_000)
+
+    fitted, faster = shorten_epochs(PROPAGATION, speed, 400 / 90)
+
+    assert fitted.measured == faster.n_ranked == n_measured
+    assert faster.valid_seconds == pytest.approx(valid_seconds * n_measured / 16_000)
+    assert faster.epoch_seconds >= faster.valid_seconds
 
 
 def test_the_rate_of_a_shortened_propagation_falls_as_far_as_that_of_a_whole_one() -> None:

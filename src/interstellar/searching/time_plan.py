@@ -44,8 +44,11 @@ HALVED_SHARE = 0.7
 PROPAGATION_EPOCHS, LEAST_STEPS = 9, 32
 """A propagation is compared after its first, third and ninth epoch, of at least so many steps:
 fewer teach it next to nothing."""
-FEWEST_VALIDATIONS, MOST_MEASURED = 8, 2000
-"""Of the last, long training; and what is validated after each of the short epochs."""
+FEWEST_VALIDATIONS = 8
+"""Of the last, long training."""
+LEAST_MEASURED, MOST_MEASURED, VALID_SHARE = 300, 2000, 1 / 3
+"""Triplets on which each of the short epochs is validated; they take such a share of it, if they
+can."""
 USED_SHARE = 0.9
 """Of what is left, by the long training: what follows it takes time too."""
 FEW_EPOCHS = 4
@@ -180,8 +183,11 @@ def shorten_epochs(
 ) -> tuple[TrainingSettings, Speed]:
     """Return a propagation's settings with epochs that take so long, or as long as a validation."""
     assert settings.propagation is not None
+    each = speed.valid_seconds / max(1, speed.n_ranked)
     measured = min(MOST_MEASURED, settings.measured or speed.n_ranked)
-    valid_seconds = speed.valid_seconds * measured / max(1, speed.n_ranked)
+    if each * measured > VALID_SHARE * seconds:
+        measured = min(measured, max(LEAST_MEASURED, int(VALID_SHARE * seconds / each)))
+    valid_seconds = each * measured
     wanted = max(seconds - valid_seconds, valid_seconds)
     share = wanted / speed.epoch_seconds
     if share >= 1:
