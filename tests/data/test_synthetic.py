@@ -282,8 +282,8 @@ def test_a_bare_name_gives_a_pair_that_is_learnt_in_a_moment() -> None:
     pair = parse_synthetic("synthetic-alignment")
 
     assert isinstance(pair, GraphPair)
-    assert pair.name == "synthetic-alignment:entities=150,seed=0"
-    assert len(pair.source.entities) == len(pair.target.entities) == 150
+    assert pair.name == "synthetic-alignment:entities=100,seed=0"
+    assert len(pair.source.entities) == len(pair.target.entities) == 100
 
 
 def test_the_name_of_a_graph_gives_the_same_graph_again() -> None:

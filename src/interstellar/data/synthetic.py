@@ -55,7 +55,7 @@ from interstellar.randomness import spawn
 
 GRAPH_NAME = "synthetic"
 PAIR_NAME = "synthetic-alignment"
-PAIR_ENTITIES = 150
+PAIR_ENTITIES = 100
 """Of each graph, where nothing else is said: any model learns them on a laptop within a minute."""
 
 SEED_SHARE, VALID_SHARE = 0.30, 0.07
