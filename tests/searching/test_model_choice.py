@@ -18,7 +18,7 @@ from interstellar.searching.model_choice import (
     Heat,
     compare_models,
     estimate_seconds,
-    keeping_nodes,
+    lighten,
     run_heat,
 )
 from interstellar.training.settings import ModelKind, PropagationSettings
@@ -157,12 +157,21 @@ def test_a_cpu_keeps_few_nodes_of_a_graph_with_many() -> None:
     small, large = graph_of(), graph_of("synthetic:entities=2000,seed=1")
     settings = [experiments_on(graph)[1].settings for graph in (small, large)]
 
-    assert keeping_nodes(small, settings[0], CPU) == settings[0]
-    assert keeping_nodes(large, settings[1], CUDA) == settings[1]
-    kept = keeping_nodes(large, settings[1], CPU)
+    assert lighten(small, settings[0], CPU) == settings[0]
+    assert lighten(large, settings[1], CUDA) == settings[1]
+    kept = lighten(large, settings[1], CPU)
     assert isinstance(kept.propagation, PropagationSettings)
     assert kept.propagation.nodes == model_choice.KEPT_NODES
     assert estimate_seconds(large, kept, CPU) < estimate_seconds(large, settings[1], CPU)
+
+
+def test_walks_on_a_cpu_have_some_wrong_answers_and_fewer_numbers_on_a_graph_with_many() -> None:
+    few, many = graph_of(), graph_of("synthetic:entities=5000,seed=1")
+    own = [experiments_on(graph)[0].settings for graph in (few, many)]
+
+    assert lighten(few, own[0], CPU) == own[0]
+    assert lighten(many, own[1], CUDA) == own[1]
+    assert lighten(many, own[1], CPU) == replace(own[1], n_negatives=1024, dim=128)
 
 
 def test_a_time_that_nothing_is_trained_in_still_has_a_score() -> None:

@@ -24,7 +24,7 @@ from interstellar.paths.walk_graph import WalkGraph
 from interstellar.randomness import spawn
 from interstellar.rivals.network import Network
 from interstellar.runs.experiment import Experiment
-from interstellar.searching.time_plan import LEAST_STEPS
+from interstellar.searching.time_plan import LEAST_STEPS, n_affordable
 from interstellar.tasks.splits import Split
 from interstellar.tasks.task import Task, network_for, task_for
 from interstellar.training.defaults import falling_rate
@@ -40,6 +40,8 @@ NANOSECONDS, CARD_SPEED = 5.0, 2000.0
 `benchmarks/propagate.py` on UMLS and WN18RR; and how much faster an H200 is."""
 KEPT_NODES, KEPT_SHARE = 100, 0.1
 """Of each query a propagation on a CPU keeps so many, where that is at most such a share of all."""
+LIGHT_DIM = 128
+"""Of walks on a CPU, where a step has some wrong answers for all."""
 LEAD = 0.03
 """By which walks must be ahead."""
 
@@ -73,12 +75,17 @@ def compare_models(
     return [walks, propagation] if is_ahead else [propagation, walks]
 
 
-def keeping_nodes(
+def lighten(
     graph: KnowledgeGraph, settings: TrainingSettings, device: torch.device
 ) -> TrainingSettings:
-    """Return the settings with which a propagation costs as little as the device asks for."""
+    """Return the settings with which either model costs as little as the device asks for."""
+    if settings.propagation is None:
+        n_sampled = n_affordable(settings, len(graph.entities), device)
+        if n_sampled is None:
+            return settings
+        return replace(settings, n_negatives=n_sampled, dim=min(settings.dim, LIGHT_DIM))
     is_dear = device.type == "cpu" and KEPT_SHARE * len(graph.entities) >= KEPT_NODES
-    if settings.propagation is None or not is_dear:
+    if not is_dear:
         return settings
     return replace(settings, propagation=replace(settings.propagation, nodes=KEPT_NODES))
 

@@ -51,6 +51,11 @@ LEAST_MEASURED, MOST_MEASURED, VALID_SHARE = 300, 2000, 1 / 3
 can."""
 USED_SHARE = 0.9
 """Of what is left, by the long training: what follows it takes time too."""
+N_SAMPLED, SAMPLED_FROM = 1024, 4
+"""On a CPU a step may have so many wrong answers, where there are four times as many entities."""
+THREE_RUNGS, SCARCE_SHARE = 9, 0.45
+"""Along walks, with fewer epochs than that in a fifth of the time, the best trial may have nearly
+half of it: few networks are tried then, and one of them is trained."""
 FEW_EPOCHS = 4
 """Where there is no time even for these, whatever saves some is welcome."""
 MOST_VALIDATED = 300
@@ -150,10 +155,15 @@ def fit_to_time(
     seconds: float,
     *,
     keeps_dim: bool,
+    n_sampled: int | None = None,
 ) -> tuple[TrainingSettings, Speed]:
-    """Return the settings with which there is time for a search, and how long they take."""
-    enough, speed = min(ENOUGH_EPOCHS, settings.max_epochs), measure(settings)
-    least, for_training = LEAST_DIM, TRAINING_SHARE * seconds
+    """Return the settings with which there is time for a search, and how long they take.
+
+    Where there is no time for all wrong answers, a step has `n_sampled`, if that is given.
+    """
+    enough, least = min(ENOUGH_EPOCHS, settings.max_epochs), LEAST_DIM
+    for_training = TRAINING_SHARE * seconds
+    settings, speed = sample_or_not(settings, measure, for_training / enough, n_sampled)
     if settings.propagation is not None:
         whole, enough, least = settings, min(FEW_EPOCHS, enough), LEAST_STATE
         if settings.max_epochs * speed.per_epoch(settings) > for_training:
@@ -175,7 +185,37 @@ def fit_to_time(
             break
         settings, speed = smaller, faster
     refuse_too_short(settings, speed, seconds)
-    return with_epochs(settings, max(1, count_epochs(settings, speed, for_training))), speed
+    n_epochs = count_epochs(settings, speed, for_training)
+    if settings.propagation is None and n_epochs < THREE_RUNGS:
+        n_epochs = min(THREE_RUNGS, count_epochs(settings, speed, SCARCE_SHARE * seconds))
+    return with_epochs(settings, max(1, n_epochs)), speed
+
+
+def sample_or_not(
+    settings: TrainingSettings,
+    measure: Callable[[TrainingSettings], Speed],
+    epoch_seconds: float,
+    n_sampled: int | None,
+) -> tuple[TrainingSettings, Speed]:
+    """Return settings with some wrong answers a step, unless an epoch with all may take so long.
+
+    What all take is only measured where it may be little: a step with them can take seconds.
+    """
+    if n_sampled is None:
+        return settings, measure(settings)
+    sampled = replace(settings, n_negatives=n_sampled)
+    faster = measure(sampled)
+    if faster.per_epoch(sampled) > epoch_seconds:
+        return sampled, faster
+    speed = measure(settings)
+    return (sampled, faster) if speed.per_epoch(settings) > epoch_seconds else (settings, speed)
+
+
+def n_affordable(settings: TrainingSettings, n_entities: int, device: torch.device) -> int | None:
+    """Return how many wrong answers a step may have in place of all; None: all, or as was said."""
+    is_free = settings.propagation is None and settings.n_negatives is None
+    is_many = device.type == "cpu" and n_entities >= SAMPLED_FROM * N_SAMPLED
+    return N_SAMPLED if is_free and is_many and not settings.label_smoothing else None
 
 
 def shorten_epochs(

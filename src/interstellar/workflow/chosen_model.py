@@ -9,7 +9,7 @@ import torch
 from interstellar.data.graph import AnyGraph, KnowledgeGraph
 from interstellar.runs.experiment import ANY, Experiment
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
-from interstellar.searching.model_choice import Heat, compare_models, keeping_nodes
+from interstellar.searching.model_choice import Heat, compare_models, lighten
 from interstellar.training.settings import ModelKind
 from interstellar.training.settings_changes import SettingsChanges
 from interstellar.workflow.audience import Audience, tell
@@ -63,7 +63,7 @@ def compared_experiments(
             graph,
             architecture=ANY,
             seed=seed,
-            settings=keeping_nodes(graph, final_settings(graph, model=model), device),
+            settings=lighten(graph, final_settings(graph, model=model), device),
             plan=SearchPlan(),
         )
         for model in COMPARED

@@ -27,6 +27,7 @@ from interstellar.searching.time_plan import (
     fit_to_time,
     lengthen,
     measure_speed,
+    n_affordable,
     refuse_too_short,
 )
 from interstellar.searching.trial import Trial
@@ -219,6 +220,7 @@ class Stage:
             lambda changed: measure_speed(graph, changed, self.workers.device),
             budget.seconds,
             keeps_dim=keeps_epochs or "dim" in plan.keep,
+            n_sampled=n_affordable(settings, len(graph.all_entities), self.workers.device),
         )
         fitted = settings if keeps_epochs else fitted
         refuse_too_short(fitted, speed, budget.seconds, time.monotonic() - self.started)

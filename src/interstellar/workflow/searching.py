@@ -268,7 +268,7 @@ def choose_experiment(
     known = None if before is None else before.settings.model
     settings = trial_settings(graph, wanted, model or known)
     if before is not None:
-        fitted = ("dim", "max_epochs", "validate_every", "propagation")
+        fitted = ("dim", "n_negatives", "max_epochs", "validate_every", "propagation")
         settings = replace(settings, **{name: getattr(before.settings, name) for name in fitted})
     return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
 
