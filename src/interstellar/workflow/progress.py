@@ -93,8 +93,9 @@ class _Foresight:
             self._audience,
             f"note: an epoch takes about {epoch_seconds / 60:,.1f} minutes here, and all "
             f"{self._n_epochs} of them {self._n_epochs * epoch_seconds / 3600:,.1f} hours, unless "
-            "it stops early. A GPU, a smaller `dim` and fewer `epochs` are quicker; a search with "
-            "a limit of time fits both to it.",
+            "it stops early. Quicker are a GPU, a smaller `dim`, fewer `epochs`, and drawn wrong "
+            "answers in place of all (`negatives` 1024); a search with a limit of time sees to "
+            "that by itself.",
         )
 
     def on_epoch(self, report: EpochReport, training: Training) -> None:
