@@ -1,22 +1,29 @@
 """What a terminal, a notebook and a log show of a training."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import torch
 
+from interstellar.data.graph import Task
+from interstellar.training.defaults import GraphSize, default_settings
 from interstellar.training.loop import EpochReport, Training
+from interstellar.training.settings import ModelKind, TrainingSettings
 from interstellar.watching import Loudness, say_how_far, speaking
 from interstellar.workflow.audience import Audience, find_audience
 from interstellar.workflow.progress import (
     NotebookText,
     describe_epoch,
     describe_step,
+    list_quicker,
     training_bar,
 )
 from tests.workflow.terminal import Terminal
 
+SIZE = GraphSize(n_entities=1000, n_triplets=9000)
 TRAINING = cast("Training", None)
 """Nobody who shows progress looks at it."""
 
@@ -193,7 +200,7 @@ def test_numbers_are_as_a_person_says_them() -> None:
 def test_a_training_of_hours_is_said_in_its_first_epoch_with_what_is_quicker(
     n_epochs: int, is_said: bool, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    with training_bar(n_epochs, "mrr", Audience.LINES) as observer:
+    with training_bar(n_epochs, "mrr", Audience.LINES, ["a GPU", "a smaller `dim`"]) as observer:
         for n_done in range(1, 101):
             observer.on_step(n_done, 100)
             clock.now += 1.0
@@ -204,3 +211,25 @@ def test_a_training_of_hours_is_said_in_its_first_epoch_with_what_is_quicker(
         "an epoch takes about 1.7 minutes here, and all 80 of them 2.2 hours" in said
     ) == is_said
     assert said.count("note:") == is_said
+    assert ("Quicker are a GPU, a smaller `dim`; a search" in said) == is_said
+
+
+@pytest.mark.parametrize(
+    ("settings", "device", "named"),
+    [
+        (default_settings(Task.LINK_PREDICTION, SIZE), "cpu", ["GPU", "negatives"]),
+        (default_settings(Task.LINK_PREDICTION, SIZE), "cuda", ["negatives"]),
+        (
+            default_settings(Task.LINK_PREDICTION, SIZE, ModelKind.PROPAGATION),
+            "cpu",
+            ["GPU", "nodes"],
+        ),
+        (replace(default_settings(Task.LINK_PREDICTION, SIZE), n_negatives=9), "cpu", ["GPU"]),
+    ],
+)
+def test_what_is_quicker_is_what_a_training_has_not_yet(
+    settings: TrainingSettings, device: str, named: list[str]
+) -> None:
+    said = ", ".join(list_quicker(settings, torch.device(device)))
+
+    assert [word for word in ("GPU", "negatives", "nodes") if word in said] == named

@@ -48,6 +48,7 @@ def add_slopes(gradient: Tensor, table: Tensor, ids: Tensor, weight: float, half
         return
     rows, n_read = ids.unique(return_counts=True)  # type: ignore[no-untyped-call]
     z = table.index_select(0, rows).view(len(rows), -1, 2, half)
-    lengths = torch.linalg.vector_norm(z, dim=2, keepdim=True)
-    slopes = (3 * weight * n_read).view(-1, 1, 1, 1) * lengths * z
+    real, imaginary = z.unbind(2)
+    lengths = (real * real).addcmul_(imaginary, imaginary).sqrt_()  # a norm over 2 numbers is slow
+    slopes = lengths.mul_((3 * weight * n_read).view(-1, 1, 1)).unsqueeze(2) * z
     gradient.index_add_(0, rows, slopes.flatten(1))

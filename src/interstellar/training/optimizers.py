@@ -177,8 +177,8 @@ class FlatOptimizer:
                 g.zero_()
                 continue
             if not is_bad:
-                p_rows, v_rows = p[own], v[own]
-                self._move_by_adagrad(p_rows, g[own].mul_(factor), v_rows)
+                p_rows, g_rows, v_rows = (x.index_select(0, own) for x in (p, g, v))
+                self._move_by_adagrad(p_rows, g_rows.mul_(factor), v_rows)
                 p.index_copy_(0, own, p_rows)
                 v.index_copy_(0, own, v_rows)
             g.index_fill_(0, own, 0)

@@ -1,12 +1,15 @@
 """What is shown while networks train: to a terminal, a notebook, or as lines."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, final
 
+import torch
+
 from interstellar.training.loop import EpochReport, Observer, SilentObserver, Training
+from interstellar.training.settings import TrainingSettings
 from interstellar.watching import Loudness, loudness
 from interstellar.workflow.audience import Audience, describe_seconds, tell
 from interstellar.workflow.bars import Bars, terminal_bars, work_shown
@@ -31,21 +34,37 @@ class NotebookText:
 
 
 @contextmanager
-def training_bar(n_epochs: int, metric: str, audience: Audience) -> Iterator[Observer]:
-    """Give an observer that shows how far training is, and the scoring that is part of it."""
+def training_bar(
+    n_epochs: int, metric: str, audience: Audience, quicker: Sequence[str] = ()
+) -> Iterator[Observer]:
+    """Give an observer that shows how far training is, and the scoring that is part of it.
+
+    Of a training of hours it says what would be `quicker`.
+    """
     match audience:
         case Audience.TERMINAL:
             with terminal_bars() as bars:
-                yield _Foresight(_Bar(bars, n_epochs, metric), n_epochs, audience)
+                yield _Foresight(_Bar(bars, n_epochs, metric), n_epochs, audience, quicker)
         case Audience.NOTEBOOK:
             shown = _EachEpoch(_show_in_notebook(n_epochs, metric))
-            yield _Foresight(shown, n_epochs, audience)
+            yield _Foresight(shown, n_epochs, audience, quicker)
         case Audience.LINES:
             with work_shown(audience):
                 shown = _EachEpoch(_show_now_and_then(n_epochs, metric))
-                yield _Foresight(shown, n_epochs, audience)
+                yield _Foresight(shown, n_epochs, audience, quicker)
         case Audience.NOBODY:
             yield SilentObserver()
+
+
+def list_quicker(settings: TrainingSettings, device: torch.device) -> list[str]:
+    """Return what a training that takes long could have instead."""
+    ways = ["a GPU"] if device.type == "cpu" else []
+    ways += ["a smaller `dim`", "fewer `epochs`"]
+    if settings.propagation is not None:
+        few = "the 100 best nodes of each query in place of all (`nodes` 100)"
+        return ways if settings.propagation.nodes else [*ways, few]
+    few = "drawn wrong answers in place of all (`negatives` 1024)"
+    return ways if settings.n_negatives else [*ways, few]
 
 
 def describe_epoch(epoch: EpochReport, metric: str) -> str:
@@ -67,10 +86,13 @@ def describe_step(milliseconds: float) -> str:
 class _Foresight:
     """Says in the first epoch if a training is going to be long, and what is quicker."""
 
-    def __init__(self, observer: Observer, n_epochs: int, audience: Audience) -> None:
+    def __init__(
+        self, observer: Observer, n_epochs: int, audience: Audience, quicker: Sequence[str]
+    ) -> None:
         self._observer = observer
         self._n_epochs = n_epochs
         self._audience = audience
+        self._quicker = quicker
         self._first: tuple[int, float] | None = None
         self._is_open = True
 
@@ -89,13 +111,13 @@ class _Foresight:
     def _say(self, epoch_seconds: float) -> None:
         if self._n_epochs * epoch_seconds < LONG_SECONDS:
             return
+        hours = self._n_epochs * epoch_seconds / 3600
+        ways = f" Quicker are {', '.join(self._quicker)}; " if self._quicker else ""
+        by_itself = "a search with a limit of time sees to that by itself." if ways else ""
         tell(
             self._audience,
             f"note: an epoch takes about {epoch_seconds / 60:,.1f} minutes here, and all "
-            f"{self._n_epochs} of them {self._n_epochs * epoch_seconds / 3600:,.1f} hours, unless "
-            "it stops early. Quicker are a GPU, a smaller `dim`, fewer `epochs`, and drawn wrong "
-            "answers in place of all (`negatives` 1024); a search with a limit of time sees to "
-            "that by itself.",
+            f"{self._n_epochs} of them {hours:,.1f} hours, unless it stops early.{ways}{by_itself}",
         )
 
     def on_epoch(self, report: EpochReport, training: Training) -> None:

@@ -28,7 +28,7 @@ from interstellar.workflow.given import (
     refuse_unknown,
 )
 from interstellar.workflow.model import Model
-from interstellar.workflow.progress import training_bar
+from interstellar.workflow.progress import list_quicker, training_bar
 from interstellar.workflow.run_place import StrPath, choose_place
 
 
@@ -92,7 +92,8 @@ def train(
         refuse_mute(read_architecture(code))
     experiment = build_experiment(graph, architecture=code, seed=seed, settings=chosen)
     place = choose_place(out, is_resumed=resume)
-    with training_bar(chosen.max_epochs, chosen.metric, audience) as observer:
+    quicker = list_quicker(chosen, chosen_device)
+    with training_bar(chosen.max_epochs, chosen.metric, audience, quicker) as observer:
         train_run(
             experiment,
             place.path,
