@@ -21,7 +21,7 @@ from interstellar.runs.experiment import read_experiment
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, Retraining, SearchPlan, StrategyName
 from interstellar.searching.judge import Judge
-from interstellar.searching.time_plan import Speed
+from interstellar.searching.speed import Speed
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.search_result import SearchResult
 from tests.cli.run_command import run_command

@@ -43,6 +43,7 @@ def test_alignment_searches_the_weight_decay_in_place_of_n3_and_smoothing() -> N
     options = options_of(replace(ALIGNMENT, weight_decay=0.001))
 
     assert options["weight_decay"] == (0.001, 0.0003, 0.003)
+    assert options["path_length"] == (7, 1, 3)
     assert not {"n3", "label_smoothing"} & options.keys()
 
 

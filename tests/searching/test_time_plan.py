@@ -9,23 +9,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import interstellar
-from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
-from interstellar.model.path_network import NetworkSize
 from interstellar.searching.rungs import Rungs
+from interstellar.searching.speed import Speed
 from interstellar.searching.time_plan import (
     ENOUGH_EPOCHS,
     LEAST_DIM,
     Ending,
-    Speed,
     cost_of_trial,
     describe_plan,
     fit_to_time,
-    idle_paths,
     is_shortened,
     lengthen,
-    measure_speed,
     n_affordable,
     refuse_too_short,
     shorten_epochs,
@@ -50,16 +45,14 @@ def test_an_epoch_has_its_share_of_the_validations() -> None:
 
 
 def test_with_enough_time_the_settings_are_left_as_they_are() -> None:
-    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 0.01), 600, keeps_dim=False)
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 0.01), 600)
 
     assert fitted == LINK_PREDICTION
 
 
 def test_networks_are_smaller_before_they_are_trained_for_too_few_epochs() -> None:
     """An epoch takes a hundredth of a second a dimension: at 128 there is time for 28."""
-    fitted, speed = fit_to_time(
-        LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, keeps_dim=False
-    )
+    fitted, speed = fit_to_time(LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180)
 
     assert (fitted.dim, fitted.max_epochs) == (128, 28)
     assert speed.epoch_seconds == 1.28
@@ -67,9 +60,7 @@ def test_networks_are_smaller_before_they_are_trained_for_too_few_epochs() -> No
 
 def test_networks_are_not_smaller_where_that_hardly_saves_time() -> None:
     """A card takes as long for half the dimension: fewer epochs of the whole one are better."""
-    fitted, _ = fit_to_time(
-        LINK_PREDICTION, taking(lambda settings: 2 + settings.dim / 512), 60, keeps_dim=False
-    )
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda settings: 2 + settings.dim / 512), 60)
 
     assert (fitted.dim, fitted.max_epochs) == (LINK_PREDICTION.dim, 9)
 
@@ -87,7 +78,7 @@ def test_a_step_has_some_wrong_answers_where_there_is_no_time_for_all(
         measured.append(settings.n_negatives)
         return Speed(epoch_seconds=20.0 if settings.n_negatives is None else 2.0, valid_seconds=0.0)
 
-    fitted, speed = fit_to_time(LINK_PREDICTION, measure, seconds, keeps_dim=True, n_sampled=1024)
+    fitted, speed = fit_to_time(LINK_PREDICTION, measure, seconds, kept=["dim"], n_sampled=1024)
 
     assert fitted.n_negatives == n_negatives
     assert measured == [1024, None][:n_measured]
@@ -103,17 +94,40 @@ def test_wrong_answers_are_sampled_on_a_cpu_among_many_entities_unless_something
     assert [n_affordable(s, 5000, CPU) for s in (given, smoothed, PROPAGATION)] == [None] * 3
 
 
+@pytest.mark.parametrize(
+    ("seconds", "length", "n_epochs"), [(2000, 7, 36), (540, 3, 27), (300, 1, 36)]
+)
+def test_paths_of_two_graphs_are_shorter_where_there_is_no_time_for_theirs(
+    seconds: float, length: int, n_epochs: int
+) -> None:
+    """An epoch takes two seconds for each of two paths of two triplets."""
+    measure = taking(lambda s: 2.0 / 3 * s.walk.length * s.walk.paths_per_triplet)
+
+    fitted, _ = fit_to_time(ALIGNMENT, measure, seconds)
+
+    assert (fitted.walk.length, fitted.max_epochs) == (length, n_epochs)
+    assert fitted.dim == ALIGNMENT.dim
+
+
+def test_paths_are_as_long_as_was_said_and_those_of_one_graph_as_they_are() -> None:
+    links = replace_settings(LINK_PREDICTION, {"path_length": 3})
+
+    kept, _ = fit_to_time(ALIGNMENT, taking(lambda _: 4.0), 60, kept=["path_length"])
+    of_links, _ = fit_to_time(links, taking(lambda _: 4.0), 60)
+
+    assert kept.walk == ALIGNMENT.walk
+    assert of_links.walk == links.walk
+
+
 def test_networks_are_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:
-    fitted, _ = fit_to_time(
-        LINK_PREDICTION, taking(lambda settings: 10 + settings.dim / 32), 60, keeps_dim=False
-    )
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda settings: 10 + settings.dim / 32), 60)
 
     assert (fitted.dim, fitted.max_epochs) == (LEAST_DIM, 2)
 
 
 def test_a_dimension_that_was_given_is_kept_and_the_epochs_are_fewer() -> None:
     fitted, _ = fit_to_time(
-        LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, keeps_dim=True
+        LINK_PREDICTION, taking(lambda settings: settings.dim / 100), 180, kept=["dim"]
     )
 
     assert (fitted.dim, fitted.max_epochs) == (LINK_PREDICTION.dim, 9)
@@ -125,7 +139,9 @@ def test_what_fits_is_never_more_than_was_asked_for_nor_nothing(
 ) -> None:
     measure = taking(lambda settings: epoch_seconds * settings.dim / 512)
     try:
-        fitted, speed = fit_to_time(LINK_PREDICTION, measure, seconds, keeps_dim=keeps_dim)
+        fitted, speed = fit_to_time(
+            LINK_PREDICTION, measure, seconds, kept=["dim"] if keeps_dim else []
+        )
     except SettingsError:
         assert 4 * epoch_seconds * (1.0 if keeps_dim else LEAST_DIM / 512) > seconds
         return
@@ -147,14 +163,14 @@ def test_what_fits_is_never_more_than_was_asked_for_nor_nothing(
 def test_a_training_may_take_a_fifth_of_the_time_or_nearly_half_for_nine_epochs(
     seconds: float, n_epochs: int
 ) -> None:
-    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 1.0), seconds, keeps_dim=True)
+    fitted, _ = fit_to_time(LINK_PREDICTION, taking(lambda _: 1.0), seconds, kept=["dim"])
 
     assert fitted.max_epochs == n_epochs
 
 
 def test_a_time_too_short_for_a_few_epochs_is_refused_with_what_would_do() -> None:
     with pytest.raises(SettingsError, match=r"time is 60 s.* about 30 s here.* at least 10m"):
-        fit_to_time(LINK_PREDICTION, taking(lambda _: 30.0), 60, keeps_dim=True)
+        fit_to_time(LINK_PREDICTION, taking(lambda _: 30.0), 60, kept=["dim"])
 
 
 @pytest.mark.parametrize("settings", [LINK_PREDICTION, ALIGNMENT])
@@ -205,38 +221,11 @@ def test_the_plan_is_said_in_one_sentence_with_its_end() -> None:
     assert "of up to 1 epoch;" in describe(Ending(), prune=True, max_epochs=1)
 
 
-@pytest.mark.parametrize("length", [1, 3])
-def test_idle_paths_have_the_shape_of_real_ones(length: int) -> None:
-    settings = replace(LINK_PREDICTION, batch_size=64)
-    settings = replace(settings, walk=replace(settings.walk, length=length))
-    size = NetworkSize(n_entities=7, n_relations=2, dim=8)
-
-    paths = idle_paths(size, settings)
-
-    assert paths.dtype == torch.int32
-    assert paths.shape[1] == 2 * length + 1
-    assert len(paths) % 64 == 0
-    assert paths.min() >= 0
-    assert int(paths[:, ::2].max()) < 7
-    assert int(paths[:, 1::2].max()) < 4
-
-
-@pytest.mark.parametrize("data", ["synthetic:entities=60", "synthetic-alignment:entities=60"])
-def test_the_speed_of_a_graph_is_measured_on_a_few_steps(data: str) -> None:
-    graph: AnyGraph = interstellar.load(data)
-    settings = LINK_PREDICTION if data.startswith("synthetic:") else ALIGNMENT
-
-    speed = measure_speed(graph, replace(settings, dim=8, batch_size=64), CPU)
-
-    assert 0 < speed.epoch_seconds < 60
-    assert 0 < speed.valid_seconds < 10
-
-
 def test_a_propagation_has_shorter_epochs_before_it_has_fewer() -> None:
     """A tenth of 400 s is 4.4 s for each of 9; an epoch takes 10 s, a validation 0.5 s."""
     speed = Speed(epoch_seconds=10.0, valid_seconds=0.5, n_steps=100)
 
-    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400)
 
     assert fitted.propagation is not None
     assert fitted.propagation.queries_per_epoch == 39 * PROPAGATION.batch_size
@@ -247,7 +236,7 @@ def test_a_propagation_has_shorter_epochs_before_it_has_fewer() -> None:
 def test_an_epoch_of_a_propagation_is_no_shorter_than_its_validation() -> None:
     speed = Speed(epoch_seconds=10.0, valid_seconds=4.0, n_steps=100)
 
-    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400)
 
     assert faster.epoch_seconds == 4.0
     assert fitted.max_epochs == 5
@@ -256,7 +245,7 @@ def test_an_epoch_of_a_propagation_is_no_shorter_than_its_validation() -> None:
 def test_short_epochs_of_a_propagation_are_validated_on_a_part_of_a_large_split() -> None:
     speed = Speed(epoch_seconds=10.0, valid_seconds=4.0, n_steps=100, n_ranked=16_000)
 
-    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400, keeps_dim=False)
+    fitted, faster = fit_to_time(PROPAGATION, lambda _: speed, 400)
 
     assert fitted.measured == faster.n_ranked == 2000
     assert faster.valid_seconds == 0.5
@@ -279,7 +268,7 @@ def test_the_rate_of_a_shortened_propagation_falls_as_far_as_that_of_a_whole_one
     speed = Speed(epoch_seconds=10.0, valid_seconds=0.5, n_steps=100)
 
     fitted, own = (
-        fit_to_time(replace(PROPAGATION, lr_decay=decay), lambda _: speed, 400, keeps_dim=False)[0]
+        fit_to_time(replace(PROPAGATION, lr_decay=decay), lambda _: speed, 400)[0]
         for decay in (falling_rate(PROPAGATION.max_epochs), 0.97)
     )
 
@@ -325,12 +314,25 @@ def test_with_all_the_time_it_is_trained_as_a_whole_one_and_with_none_not_again(
     assert not is_shortened(LINK_PREDICTION, LINK_PREDICTION)
 
 
+@pytest.mark.parametrize(("length", "most"), [(1, 72), (3, 36)])
+def test_a_network_on_shorter_paths_is_trained_on_as_many_as_usual_if_there_is_time(
+    length: int, most: int
+) -> None:
+    """Two paths begin with each triplet, and one where that is all of it."""
+    short = replace_settings(ALIGNMENT, {"path_length": length, "max_epochs": 20})
+
+    assert is_shortened(short, ALIGNMENT)
+    assert lengthen(short, ALIGNMENT, 2.0, 1e6) == replace(short, max_epochs=most)
+    assert lengthen(short, ALIGNMENT, 2.0, 60) == replace(short, max_epochs=27)
+    assert lengthen(short, ALIGNMENT, 2.0, 40) is None
+
+
 def test_a_propagation_is_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:
     def measure(settings: TrainingSettings) -> Speed:
         return Speed(epoch_seconds=settings.dim, valid_seconds=0.0, n_steps=8)
 
-    fitted, _ = fit_to_time(PROPAGATION, measure, 200, keeps_dim=False)
-    kept, _ = fit_to_time(PROPAGATION, measure, 200, keeps_dim=True)
+    fitted, _ = fit_to_time(PROPAGATION, measure, 200)
+    kept, _ = fit_to_time(PROPAGATION, measure, 200, kept=["dim"])
 
     assert (fitted.dim, fitted.max_epochs) == (16, 2)
     assert (kept.dim, kept.max_epochs) == (32, 1)
@@ -339,17 +341,7 @@ def test_a_propagation_is_smaller_where_there_would_hardly_be_an_epoch_otherwise
 def test_with_enough_time_a_propagation_is_left_as_it_is() -> None:
     speed = Speed(epoch_seconds=1.0, valid_seconds=0.5, n_steps=9)
 
-    assert fit_to_time(PROPAGATION, lambda _: speed, 600, keeps_dim=False) == (PROPAGATION, speed)
-
-
-def test_the_speed_of_a_propagation_is_that_of_its_queries() -> None:
-    graph: AnyGraph = interstellar.load("synthetic:entities=20")
-    small = replace_settings(PROPAGATION, {"dim": 4, "depth": 1, "batch_size": 64})
-    assert small.propagation is not None
-    fewer = replace(small, propagation=replace(small.propagation, queries_per_epoch=100))
-
-    assert measure_speed(graph, small, CPU).n_steps == -(-2 * len(graph.train) // 64)
-    assert measure_speed(graph, fewer, CPU).n_steps == 2
+    assert fit_to_time(PROPAGATION, lambda _: speed, 600) == (PROPAGATION, speed)
 
 
 def test_what_was_needed_to_begin_is_taken_off_the_time() -> None:

@@ -155,3 +155,9 @@ def test_the_length_of_paths_is_changed_in_the_walk() -> None:
 
     assert changed.walk == replace(ALIGNMENT.walk, length=5)
     assert replace(changed, walk=ALIGNMENT.walk) == ALIGNMENT
+
+
+def test_a_single_triplet_is_one_path_however_many_begin_with_each() -> None:
+    changed = with_changes(ALIGNMENT, path_length=1)
+
+    assert (changed.walk.length, changed.walk.paths_per_triplet) == (1, 1)

@@ -18,7 +18,7 @@ from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.search_plan import StrategyName
 from interstellar.searching.model_choice import Heat
 from interstellar.searching.search_journal import read_known
-from interstellar.searching.time_plan import Speed
+from interstellar.searching.speed import Speed
 from interstellar.training.defaults import LINK_PREDICTION, PROPAGATION
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.presets import COUNTRIES
@@ -279,6 +279,48 @@ def test_who_resumes_with_more_time_keeps_the_epochs_that_the_time_had_set(
     assert before.max_epochs == 10
     assert experiment_of(begun.path).settings == before
     assert (by_folder["trials"], by_data["trials"]) == (2, 3)
+
+
+@pytest.mark.parametrize("strategy", [StrategyName.SURROGATE, StrategyName.RANDOM])
+def test_a_dimension_that_was_given_is_kept_however_little_time_there_is(
+    strategy: StrategyName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network of any other dimension would take no time, by what is measured."""
+    monkeypatch.setattr(
+        "interstellar.workflow.search_result.measure_speed",
+        lambda _, settings, __: Speed(epoch_seconds=settings.dim // 128, valid_seconds=0.0),
+    )
+    asked: Any = {"out": tmp_path / "run", **SMALL, "epochs": None, "dim": 128}
+    plan = ist.SearchPlan(strategy=strategy, from_scratch=True)
+
+    found = ist.search(ring(40), plan, time=60, trials=1, **asked)
+
+    assert experiment_of(found.path).settings.dim == 128
+
+
+def test_two_graphs_have_shorter_paths_in_little_time_and_the_winner_is_then_trained_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch of single triplets takes a tenth of a second, by what is measured."""
+    monkeypatch.setattr(
+        "interstellar.workflow.search_result.measure_speed",
+        lambda _, settings, __: Speed(
+            epoch_seconds=0.1 * settings.walk.length * settings.walk.paths_per_triplet,
+            valid_seconds=0.0,
+        ),
+    )
+    asked: Any = {"out": tmp_path / "run", "device": "cpu", "progress": False, "dim": 8}
+    pair = ist.load("synthetic-alignment:entities=30")
+    plan = ist.SearchPlan(from_scratch=True)
+
+    found = ist.search(pair, plan, time=30, trials=1, then_train=True, **asked)
+
+    settings = experiment_of(found.path).settings
+    assert (settings.walk.length, settings.walk.paths_per_triplet) == (1, 1)
+    assert settings.dim == 8
+    final = experiment_of(found.path / "final").settings
+    assert final.walk == settings.walk
+    assert settings.max_epochs < final.max_epochs <= 72
 
 
 def test_what_won_on_another_graph_is_tried_first(

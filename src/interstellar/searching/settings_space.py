@@ -93,7 +93,8 @@ def _of_propagation(own: TrainingSettings, kept: Collection[str]) -> tuple[Setti
 
 def _regularisers(own: TrainingSettings) -> dict[str, Sequence[Value]]:
     if own.walk.cross_bias is not None:  # two graphs
-        return {"weight_decay": [_round(0.3 * own.weight_decay), _round(3 * own.weight_decay)]}
+        decays = [_round(0.3 * own.weight_decay), _round(3 * own.weight_decay)]
+        return {"weight_decay": decays, PATH_LENGTH: PATH_LENGTHS}
     n3 = [_round(0.3 * own.n3), _round(3 * own.n3), 0.0] if own.n3 else FIRST_N3
     smoothings = SMOOTHINGS if own.n_negatives is None else ()
     return {"n3": n3, "label_smoothing": smoothings, PATH_LENGTH: PATH_LENGTHS}

@@ -7,29 +7,23 @@ and where these would be too few, the networks are smaller.
 
 A propagation's epochs are of fewer queries before that: it learns enough from the first thousands
 to be compared, and much more from the others. So its trials then take a tenth of the time, and
-nearly half is for training the winner anew, as long as there is time for.
+nearly half is for training the winner anew, as long as there is time for. So it is with two graphs,
+whose paths are shorter before anything else is.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import torch
-from torch import Tensor
 
-from interstellar.architecture.literature import COMPLEX, PTRANSE_MUL, RSN
-from interstellar.data.graph import AnyGraph
 from interstellar.errors import SettingsError
-from interstellar.model.path_network import NetworkSize
-from interstellar.paths.walk_graph import WalkGraph
-from interstellar.rivals.network import Network
 from interstellar.searching.rungs import REDUCTION, Rungs
-from interstellar.tasks.splits import Split
-from interstellar.tasks.task import network_for, network_size, task_for
+from interstellar.searching.speed import Speed
 from interstellar.training.defaults import falling_rate
-from interstellar.training.loop import SilentObserver, Training
 from interstellar.training.settings import TrainingSettings
+from interstellar.training.settings_changes import replace_settings
 
 TRAINING_SHARE, SHORT_SHARE = 0.2, 0.1
 """Of the time, for a trial to its end; and for one of a propagation with shorter epochs."""
@@ -53,16 +47,16 @@ USED_SHARE = 0.9
 """Of what is left, by the long training: what follows it takes time too."""
 N_SAMPLED, SAMPLED_FROM = 1024, 4
 """On a CPU a step may have so many wrong answers, where there are four times as many entities."""
+SHORTER_PATHS = (3, 1)
+"""Of two graphs, where there is no time for theirs: an epoch of them takes a share, and teaches
+nearly as much (benchmarks/NOTES.md)."""
+EVERY = 3
+"""Of such epochs one is validated: after the first nothing can be compared yet."""
 THREE_RUNGS, SCARCE_SHARE = 9, 0.45
 """Along walks, with fewer epochs than that in a fifth of the time, the best trial may have nearly
 half of it: few networks are tried then, and one of them is trained."""
 FEW_EPOCHS = 4
 """Where there is no time even for these, whatever saves some is welcome."""
-MOST_VALIDATED = 300
-"""Triplets or pairs on which the time of a validation is measured."""
-N_MEASURED_STEPS = 3
-QUICK_SECONDS = 0.5
-"""Steps that together take less are measured again: the first ones are slower than others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,82 +82,24 @@ class Ending:
         return "then the finalists with more seeds, " if self.n_finalists > 1 else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speed:
-    """How long a training takes here: the mean of a simple and a recurrent architecture."""
-
-    epoch_seconds: float
-    valid_seconds: float
-    n_steps: int = 1
-    """Of an epoch."""
-    n_ranked: int = 1
-    """Triplets or pairs of a validation."""
-
-    def per_epoch(self, settings: TrainingSettings) -> float:
-        """Return the seconds of an epoch with its share of the validations."""
-        return self.epoch_seconds + self.valid_seconds / settings.validate_every
-
-
-def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.device) -> Speed:
-    """Train a few steps and validate on a part of the split, with paths that lead nowhere."""
-    part = replace(graph, valid=graph.valid[:MOST_VALIDATED])
-    task = task_for(part)
-    paths = idle_paths(network_size(task, settings.dim), settings).to(device)
-    short = replace(settings, max_epochs=2, validate_every=1, patience=0)
-
-    def measure(network: Network) -> dict[str, float]:
-        return {settings.metric: 0.0} | task.measure(network, Split.VALID).as_dict()
-
-    reports = []
-    simple = COMPLEX if settings.propagation is None else PTRANSE_MUL
-    for architecture in (simple, RSN):
-        network = network_for(task, architecture, settings)
-        training = Training(network, paths, short, seed=0, measure=measure)
-        report = training.run_epoch(SilentObserver())
-        if report.train_seconds < QUICK_SECONDS:
-            report = training.run_epoch(SilentObserver())
-        reports.append(report)
-    n_paths = WalkGraph.of(graph).n_triplets * settings.walk.paths_per_triplet
-    an_epoch = settings.paths_per_epoch
-    if settings.propagation is not None:
-        an_epoch = settings.propagation.queries_per_epoch
-    n_paths = min(n_paths, an_epoch or n_paths)
-    n_steps = math.ceil(n_paths / settings.batch_size)
-    step_seconds = sum(report.step_ms for report in reports) / 2000
-    valid_seconds = sum(report.valid_seconds for report in reports) / 2
-    n_ranked = min(len(graph.valid), settings.measured or len(graph.valid))
-    return Speed(
-        epoch_seconds=n_steps * step_seconds,
-        valid_seconds=valid_seconds * n_ranked / max(1, len(part.valid)),
-        n_steps=n_steps,
-        n_ranked=n_ranked,
-    )
-
-
-def idle_paths(size: NetworkSize, settings: TrainingSettings) -> Tensor:
-    """Return paths for a few steps, of the right shape and without a meaning."""
-    shape = (N_MEASURED_STEPS * settings.batch_size, 2 * settings.walk.length + 1)
-    generator = torch.Generator().manual_seed(0)
-    paths = torch.randint(size.n_entities, shape, generator=generator, dtype=torch.int32)
-    paths[:, 1::2] %= 2 * size.n_relations
-    return paths
-
-
 def fit_to_time(
     settings: TrainingSettings,
     measure: Callable[[TrainingSettings], Speed],
     seconds: float,
     *,
-    keeps_dim: bool,
+    kept: Collection[str] = (),
     n_sampled: int | None = None,
 ) -> tuple[TrainingSettings, Speed]:
     """Return the settings with which there is time for a search, and how long they take.
 
-    Where there is no time for all wrong answers, a step has `n_sampled`, if that is given.
+    Where there is no time for all wrong answers, a step has `n_sampled`, if that is given. Settings
+    that are to be `kept` stay as they are.
     """
     enough, least = min(ENOUGH_EPOCHS, settings.max_epochs), LEAST_DIM
     for_training = TRAINING_SHARE * seconds
     settings, speed = sample_or_not(settings, measure, for_training / enough, n_sampled)
+    if "path_length" not in kept:
+        settings, speed = shorten_paths(settings, speed, measure, for_training / enough)
     if settings.propagation is not None:
         whole, enough, least = settings, min(FEW_EPOCHS, enough), LEAST_STATE
         if settings.max_epochs * speed.per_epoch(settings) > for_training:
@@ -171,7 +107,7 @@ def fit_to_time(
             settings, speed = shorten_epochs(settings, speed, wanted)
         if is_shortened(settings, whole):
             for_training = SHORT_SHARE * seconds
-    while not keeps_dim and settings.dim >= 2 * least:
+    while "dim" not in kept and settings.dim >= 2 * least:
         n_epochs = count_epochs(settings, speed, for_training)
         if n_epochs >= enough:
             break
@@ -218,6 +154,22 @@ def n_affordable(settings: TrainingSettings, n_entities: int, device: torch.devi
     return N_SAMPLED if is_free and is_many and not settings.label_smoothing else None
 
 
+def shorten_paths(
+    settings: TrainingSettings,
+    speed: Speed,
+    measure: Callable[[TrainingSettings], Speed],
+    epoch_seconds: float,
+) -> tuple[TrainingSettings, Speed]:
+    """Return settings of two graphs with shorter paths, where an epoch is to take no longer."""
+    is_pair = settings.walk.cross_bias is not None
+    for length in (n for n in SHORTER_PATHS if is_pair and n < settings.walk.length):
+        if speed.per_epoch(settings) <= epoch_seconds:
+            break
+        settings = replace_settings(settings, {"path_length": length, "validate_every": EVERY})
+        speed = measure(settings)
+    return settings, speed
+
+
 def shorten_epochs(
     settings: TrainingSettings, speed: Speed, seconds: float
 ) -> tuple[TrainingSettings, Speed]:
@@ -248,22 +200,22 @@ def shorten_epochs(
 
 
 def is_shortened(settings: TrainingSettings, whole: TrainingSettings) -> bool:
-    """Return whether a propagation's epochs are of fewer queries than otherwise."""
+    """Return whether trainings are much shorter than otherwise: fewer queries, or short paths."""
     if settings.propagation is None or whole.propagation is None:
-        return False
+        return settings.walk.length < whole.walk.length
     return settings.propagation.queries_per_epoch < whole.propagation.queries_per_epoch
 
 
 def lengthen(
     settings: TrainingSettings, whole: TrainingSettings, epoch_seconds: float, seconds: float
 ) -> TrainingSettings | None:
-    """Return a shortened propagation's settings for a training as long as there is time for.
+    """Return shortened settings for a training as long as there is time for.
 
     It is at most as long as the whole one. None: there is no time for more than it has had.
-    `epoch_seconds` is what an epoch has taken with its validation, of which there will be fewer.
+    `epoch_seconds` is what an epoch has taken with its validation.
     """
-    assert settings.propagation is not None
-    assert whole.propagation is not None
+    if settings.propagation is None or whole.propagation is None:
+        return _with_more_epochs(settings, whole, USED_SHARE * seconds / epoch_seconds)
     an_epoch = whole.propagation.queries_per_epoch
     per_second = settings.propagation.queries_per_epoch / epoch_seconds
     n_queries = min(whole.max_epochs * an_epoch, int(USED_SHARE * seconds * per_second))
@@ -279,6 +231,15 @@ def lengthen(
         measured=whole.measured,
         propagation=longer,
     )
+
+
+def _with_more_epochs(
+    settings: TrainingSettings, whole: TrainingSettings, n_affordable_epochs: float
+) -> TrainingSettings | None:
+    """Return settings of short paths with more epochs, at most as many paths as the whole has."""
+    n_paths = whole.max_epochs * whole.walk.paths_per_triplet
+    n_epochs = min(n_paths // settings.walk.paths_per_triplet, int(n_affordable_epochs))
+    return replace(settings, max_epochs=n_epochs) if n_epochs > settings.max_epochs else None
 
 
 def count_epochs(settings: TrainingSettings, speed: Speed, seconds: float) -> int:

@@ -13,6 +13,7 @@ from interstellar.architecture.propagation import (
     Update,
 )
 from interstellar.errors import SettingsError
+from interstellar.paths.walk_settings import WalkSettings
 from interstellar.rivals.rival_settings import RivalLoss
 from interstellar.training.settings import CHOICES, ModelKind, TrainingSettings
 from interstellar.words import choose
@@ -128,5 +129,11 @@ def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> 
                 "it out, or give another loss."
             )
     if "path_length" in given:
-        given["walk"] = replace(settings.walk, length=given.pop("path_length"))
+        given["walk"] = with_length(settings.walk, given.pop("path_length"))
     return replace(settings, **given)
+
+
+def with_length(walk: WalkSettings, length: int) -> WalkSettings:
+    """Return paths of another length; a single triplet is one path, however many begin with it."""
+    n_paths = 1 if length == 1 else walk.paths_per_triplet
+    return replace(walk, length=length, paths_per_triplet=n_paths)

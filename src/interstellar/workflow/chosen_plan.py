@@ -15,7 +15,8 @@ from interstellar.runs.search_plan import (
     SearchPlan,
     StrategyName,
 )
-from interstellar.searching.time_plan import Ending
+from interstellar.searching.settings_space import PATH_LENGTH
+from interstellar.searching.time_plan import Ending, is_shortened
 from interstellar.training.settings import TrainingSettings
 from interstellar.training.settings_changes import SettingsChanges
 from interstellar.words import choose
@@ -95,14 +96,20 @@ def keep_given(
     return replace(plan, keep=tuple(dict.fromkeys(kept)))
 
 
-def choose_ending(plan: SearchPlan, after: Retraining, *, is_short: bool) -> Ending:
-    """Return what comes after the trials, which `is_short` says are much shorter than usual.
+def choose_ending(
+    plan: SearchPlan, after: Retraining, chosen: TrainingSettings, whole: TrainingSettings
+) -> Ending:
+    """Return what comes after trials with settings that the time may have cut short.
 
     The paper's search repeats none of the best.
     """
     if plan.as_published:
         return Ending()
-    is_long = is_short and after.then_train and after.finalists is None
+    is_given = chosen.propagation is None and (
+        plan.strategy is not StrategyName.SURROGATE or PATH_LENGTH in plan.keep
+    )
+    is_free = after.then_train and after.finalists is None and not after.ensemble
+    is_long = is_free and not is_given and is_shortened(chosen, whole)
     return Ending(n_finalists=1 if is_long else after.n_finalists, is_long=is_long)
 
 

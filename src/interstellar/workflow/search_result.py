@@ -1,7 +1,7 @@
 """What a search or a tuning found, and its winner as a trained network."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,19 +14,18 @@ from interstellar.data.tables import hand_over
 from interstellar.records.run_folder import RunFolder
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.run import Result
-from interstellar.runs.search_plan import Budget, SearchPlan, StrategyName
+from interstellar.runs.search_plan import Budget, StrategyName
 from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
 from interstellar.searching.retraining import train_winner, tuned_settings
 from interstellar.searching.search_journal import FINAL, trials_of, winner_of
 from interstellar.searching.search_loop import WHOLE_SHARE
 from interstellar.searching.search_run import is_of_same, search_run, winners_elsewhere
+from interstellar.searching.speed import Speed, measure_speed
 from interstellar.searching.time_plan import (
     Ending,
-    Speed,
     describe_plan,
     fit_to_time,
     lengthen,
-    measure_speed,
     n_affordable,
     refuse_too_short,
 )
@@ -208,21 +207,22 @@ class Stage:
         self,
         graph: AnyGraph,
         settings: TrainingSettings,
-        plan: SearchPlan,
         budget: Budget,
-        *,
-        keeps_epochs: bool,
+        kept: Collection[str],
     ) -> tuple[TrainingSettings, Speed]:
-        """Return the settings with which there is time for a search, and how long they take."""
+        """Return the settings with which there is time for a search, and how long they take.
+
+        With the epochs all others are kept.
+        """
         assert budget.seconds is not None
         fitted, speed = fit_to_time(
             settings,
             lambda changed: measure_speed(graph, changed, self.workers.device),
             budget.seconds,
-            keeps_dim=keeps_epochs or "dim" in plan.keep,
+            kept=(*kept, "dim", "path_length") if "epochs" in kept else kept,
             n_sampled=n_affordable(settings, len(graph.all_entities), self.workers.device),
         )
-        fitted = settings if keeps_epochs else fitted
+        fitted = settings if "epochs" in kept else fitted
         refuse_too_short(fitted, speed, budget.seconds, time.monotonic() - self.started)
         return fitted, speed
 

@@ -24,7 +24,6 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
-from interstellar.searching.time_plan import is_shortened
 from interstellar.searching.workers import Workers
 from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.audience import Audience, find_audience
@@ -131,10 +130,10 @@ def search(
     if before is not None:
         whole = trial_settings(graph, wanted, chosen.model)
     elif planned.seconds is not None:
-        is_fixed = shortcuts.get("epochs") is not None
-        chosen, speed = stage.fit_to_time(graph, chosen, wanted, planned, keeps_epochs=is_fixed)
-    is_short = spent.seconds is not None and is_shortened(chosen, whole)
-    ending = choose_ending(wanted, after, is_short=is_short)
+        given = [name for name, value in changes.items() if value is not None]
+        given += ["path_length"] if wanted.as_published else []
+        chosen, speed = stage.fit_to_time(graph, chosen, planned, (*wanted.keep, *given))
+    ending = choose_ending(wanted, after, chosen, chosen if spent.seconds is None else whole)
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
     if speed is not None:
         stage.say_plan(experiment, speed, planned, ending)
@@ -147,7 +146,7 @@ def search(
         final = published_settings(graph, read_written(os.fspath(place.path)))
     elif ending.is_long:
         final = stage.long_settings(experiment, place, spent, whole)
-    joins = after.joins_seeds and not wanted.as_published and chosen.propagation is None
+    joins = ending.n_finalists > 1 and after.joins_seeds and chosen.propagation is None
     model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
 
@@ -268,7 +267,7 @@ def choose_experiment(
     known = None if before is None else before.settings.model
     settings = trial_settings(graph, wanted, model or known)
     if before is not None:
-        fitted = ("dim", "n_negatives", "max_epochs", "validate_every", "propagation")
+        fitted = ("dim", "n_negatives", "max_epochs", "validate_every", "walk", "propagation")
         settings = replace(settings, **{name: getattr(before.settings, name) for name in fitted})
     return build_experiment(graph, architecture=ANY, seed=seed, settings=settings, plan=wanted)
 
