@@ -8,7 +8,7 @@ import torch
 import interstellar
 from interstellar.data.graph import AnyGraph
 from interstellar.model.path_network import NetworkSize
-from interstellar.searching.speed import idle_paths, measure_speed
+from interstellar.searching.speed import Speed, idle_paths, measure_speed
 from interstellar.training.defaults import ALIGNMENT, LINK_PREDICTION, PROPAGATION
 from interstellar.training.settings_changes import replace_settings
 
@@ -50,3 +50,11 @@ def test_the_speed_of_a_propagation_is_that_of_its_queries() -> None:
 
     assert measure_speed(graph, small, CPU).n_steps == -(-2 * len(graph.train) // 64)
     assert measure_speed(graph, fewer, CPU).n_steps == 2
+
+
+def test_the_speed_of_one_network_follows_from_its_epochs() -> None:
+    usual = Speed(epoch_seconds=8.0, valid_seconds=6.0, n_ranked=300)
+
+    own = usual.of_one_with(20.0, replace(LINK_PREDICTION, validate_every=3))
+
+    assert own == Speed(epoch_seconds=16.0, valid_seconds=12.0, n_ranked=300)

@@ -95,7 +95,7 @@ def test_wrong_answers_are_sampled_on_a_cpu_among_many_entities_unless_something
 
 
 @pytest.mark.parametrize(
-    ("seconds", "length", "n_epochs"), [(2000, 7, 36), (540, 3, 27), (300, 1, 36)]
+    ("seconds", "length", "n_epochs"), [(2000, 7, 36), (540, 3, 27), (300, 1, 36), (45, 1, 13)]
 )
 def test_paths_of_two_graphs_are_shorter_where_there_is_no_time_for_theirs(
     seconds: float, length: int, n_epochs: int
@@ -291,10 +291,32 @@ def n_queries(settings: TrainingSettings) -> int:
     return settings.max_epochs * settings.propagation.queries_per_epoch
 
 
+TEN_SECONDS, TWO_SECONDS = (Speed(epoch_seconds=n, valid_seconds=0.0) for n in (10.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("n_valid", "measured", "seconds_left"),
+    [(400, None, 820), (1500, None, 600), (20_000, 1500, 600)],
+)
+def test_all_measurements_of_a_long_training_take_a_third_of_its_time_at_most(
+    n_valid: int, measured: int | None, seconds_left: float
+) -> None:
+    """A triplet takes .02 s: ten times all of 20,000 would be more than an hour, of 15 minutes."""
+    speed = Speed(epoch_seconds=10.0, valid_seconds=1.0, n_ranked=50)
+    whole = replace(PROPAGATION, max_epochs=1000)
+
+    longer = lengthen(shortened(), whole, speed, 1000, n_valid)
+
+    assert longer is not None
+    assert longer.measured == measured
+    an_epoch = n_queries(shortened()) / 9
+    assert n_queries(longer) == pytest.approx(an_epoch * seconds_left / 10, rel=0.01)
+
+
 @pytest.mark.parametrize("seconds", [120, 300, 700])
 def test_what_was_shortened_is_trained_as_long_as_there_is_time_for(seconds: float) -> None:
     """A short epoch takes 10 s; nine tenths of the time are used."""
-    longer = lengthen(shortened(), PROPAGATION, 10.0, seconds)
+    longer = lengthen(shortened(), PROPAGATION, TEN_SECONDS, seconds, 400)
 
     assert longer is not None
     affordable = 0.9 * seconds / 10 * n_queries(shortened()) / 9
@@ -305,10 +327,10 @@ def test_what_was_shortened_is_trained_as_long_as_there_is_time_for(seconds: flo
 
 
 def test_with_all_the_time_it_is_trained_as_a_whole_one_and_with_none_not_again() -> None:
-    longest = lengthen(shortened(), PROPAGATION, 10.0, 1e6)
+    longest = lengthen(shortened(), PROPAGATION, TEN_SECONDS, 1e6, 400)
 
     assert longest == replace(PROPAGATION, lr_decay=falling_rate(PROPAGATION.max_epochs))
-    assert lengthen(shortened(), PROPAGATION, 10.0, 100) is None
+    assert lengthen(shortened(), PROPAGATION, TEN_SECONDS, 100, 400) is None
     assert not is_shortened(PROPAGATION, PROPAGATION)
     assert is_shortened(shortened(), PROPAGATION)
     assert not is_shortened(LINK_PREDICTION, LINK_PREDICTION)
@@ -322,9 +344,9 @@ def test_a_network_on_shorter_paths_is_trained_on_as_many_as_usual_if_there_is_t
     short = replace_settings(ALIGNMENT, {"path_length": length, "max_epochs": 20})
 
     assert is_shortened(short, ALIGNMENT)
-    assert lengthen(short, ALIGNMENT, 2.0, 1e6) == replace(short, max_epochs=most)
-    assert lengthen(short, ALIGNMENT, 2.0, 60) == replace(short, max_epochs=27)
-    assert lengthen(short, ALIGNMENT, 2.0, 40) is None
+    assert lengthen(short, ALIGNMENT, TWO_SECONDS, 1e6, 50) == replace(short, max_epochs=most)
+    assert lengthen(short, ALIGNMENT, TWO_SECONDS, 60, 50) == replace(short, max_epochs=27)
+    assert lengthen(short, ALIGNMENT, TWO_SECONDS, 40, 50) is None
 
 
 def test_a_propagation_is_smaller_where_there_would_hardly_be_an_epoch_otherwise() -> None:

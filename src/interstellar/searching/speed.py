@@ -38,6 +38,12 @@ class Speed:
         """Return the seconds of an epoch with its share of the validations."""
         return self.epoch_seconds + self.valid_seconds / settings.validate_every
 
+    def of_one_with(self, seconds: float, settings: TrainingSettings) -> "Speed":
+        """Return the speed of a network of which such an epoch has taken so many seconds."""
+        ratio = seconds / self.per_epoch(settings)
+        epoch, valid = ratio * self.epoch_seconds, ratio * self.valid_seconds
+        return replace(self, epoch_seconds=epoch, valid_seconds=valid)
+
 
 def measure_speed(graph: AnyGraph, settings: TrainingSettings, device: torch.device) -> Speed:
     """Train a few steps and validate on a part of the split, with paths that lead nowhere."""

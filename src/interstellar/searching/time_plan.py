@@ -40,6 +40,8 @@ PROPAGATION_EPOCHS, LEAST_STEPS = 9, 32
 fewer teach it next to nothing."""
 FEWEST_VALIDATIONS = 8
 """Of the last, long training."""
+N_VALIDATIONS = FEWEST_VALIDATIONS + 2
+"""With what is measured on validation and test when it has ended."""
 LEAST_MEASURED, MOST_MEASURED, VALID_SHARE = 300, 2000, 1 / 3
 """Triplets on which each of the short epochs is validated; they take such a share of it, if they
 can."""
@@ -99,7 +101,10 @@ def fit_to_time(
     for_training = TRAINING_SHARE * seconds
     settings, speed = sample_or_not(settings, measure, for_training / enough, n_sampled)
     if "path_length" not in kept:
+        usual = settings.walk
         settings, speed = shorten_paths(settings, speed, measure, for_training / enough)
+        if settings.walk != usual:  # the winner has more epochs than its trial
+            enough = THREE_RUNGS
     if settings.propagation is not None:
         whole, enough, least = settings, min(FEW_EPOCHS, enough), LEAST_STATE
         if settings.max_epochs * speed.per_epoch(settings) > for_training:
@@ -207,18 +212,24 @@ def is_shortened(settings: TrainingSettings, whole: TrainingSettings) -> bool:
 
 
 def lengthen(
-    settings: TrainingSettings, whole: TrainingSettings, epoch_seconds: float, seconds: float
+    settings: TrainingSettings, whole: TrainingSettings, speed: Speed, seconds: float, n_valid: int
 ) -> TrainingSettings | None:
     """Return shortened settings for a training as long as there is time for.
 
-    It is at most as long as the whole one. None: there is no time for more than it has had.
-    `epoch_seconds` is what an epoch has taken with its validation.
+    It is at most as long as the whole one. None: there is no time for more than it has had. Its
+    validations, and the last measurements, are of fewer than `n_valid` triplets or pairs where all
+    would take more than a third of the time.
     """
+    seconds *= USED_SHARE
     if settings.propagation is None or whole.propagation is None:
-        return _with_more_epochs(settings, whole, USED_SHARE * seconds / epoch_seconds)
+        return _with_more_epochs(settings, whole, seconds / speed.per_epoch(settings))
+    each = N_VALIDATIONS * speed.valid_seconds / max(1, speed.n_ranked)
+    most = int(VALID_SHARE * seconds / each) if each else n_valid
+    measured = whole.measured if most >= n_valid else max(LEAST_MEASURED, most)
+    seconds -= each * min(n_valid, measured or n_valid)
     an_epoch = whole.propagation.queries_per_epoch
-    per_second = settings.propagation.queries_per_epoch / epoch_seconds
-    n_queries = min(whole.max_epochs * an_epoch, int(USED_SHARE * seconds * per_second))
+    per_second = settings.propagation.queries_per_epoch / speed.epoch_seconds
+    n_queries = min(whole.max_epochs * an_epoch, int(seconds * per_second))
     if n_queries <= settings.max_epochs * settings.propagation.queries_per_epoch:
         return None
     n_epochs = min(whole.max_epochs, max(FEWEST_VALIDATIONS, math.ceil(n_queries / an_epoch)))
@@ -228,7 +239,7 @@ def lengthen(
         max_epochs=n_epochs,
         lr_decay=falling_rate(n_epochs),
         validate_every=whole.validate_every,
-        measured=whole.measured,
+        measured=measured,
         propagation=longer,
     )
 

@@ -243,9 +243,18 @@ class Stage:
         tell(self.audience, said)
 
     def long_settings(
-        self, search: Experiment, place: RunPlace, budget: Budget, whole: TrainingSettings
+        self,
+        search: Experiment,
+        graph: AnyGraph,
+        place: RunPlace,
+        budget: Budget,
+        whole: TrainingSettings,
+        speed: Speed | None,
     ) -> TrainingSettings | None:
-        """Return the settings with which the winner is trained anew; None: its trial is enough."""
+        """Return the settings with which the winner is trained anew; None: its trial is enough.
+
+        `speed` is that of the search, which who resumes does not know.
+        """
         assert budget.seconds is not None
         begun = place.path / FINAL
         if begun.exists():
@@ -253,7 +262,9 @@ class Stage:
         found = SearchResult(place)
         left = WHOLE_SHARE * budget.seconds - found.result["seconds"]
         own = tuned_settings(search.settings, found.best)
-        return lengthen(own, whole, found.best.result.seconds_of_epoch, left)
+        usual = speed or measure_speed(graph, search.settings, self.workers.device)
+        winners = usual.of_one_with(found.best.result.seconds_of_epoch, own)
+        return lengthen(own, whole, winners, left, len(graph.valid))
 
     def train_winner(
         self,

@@ -145,7 +145,7 @@ def search(
     if wanted.as_published:
         final = published_settings(graph, read_written(os.fspath(place.path)))
     elif ending.is_long:
-        final = stage.long_settings(experiment, place, spent, whole)
+        final = stage.long_settings(experiment, graph, place, spent, whole, speed)
     joins = ending.n_finalists > 1 and after.joins_seeds and chosen.propagation is None
     model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
