@@ -37,6 +37,9 @@ from interstellar.errors import InputError, InterstellarError
 
 logger = logging.getLogger(__name__)
 
+PLACE_SECONDS = 60.0
+"""So long a task waits at most until it is known where it is."""
+
 
 @dataclass(slots=True, eq=False)
 class _Task:
@@ -212,7 +215,9 @@ def do_piece(begun: list[Any], work: Plain, key: tuple[int, int], board: Any, de
         while not has_ended.wait(BEAT_SECONDS):
             tell({"beat": time.process_time()})
 
-    tell({"place": (ray.get_runtime_context().get_node_id(), os.getpid())})
+    place = ray.get_runtime_context().get_node_id(), os.getpid()
+    with suppress(RayError):  # waited for: who freezes before it is heard would never be missed
+        ray.get(board.write.remote(key, {"place": place}), timeout=PLACE_SECONDS)
     tell({"beat": time.process_time()})
     threading.Thread(target=beat, daemon=True).start()
     try:
