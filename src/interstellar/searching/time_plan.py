@@ -50,8 +50,8 @@ USED_SHARE = 0.9
 N_SAMPLED, SAMPLED_FROM = 1024, 4
 """On a CPU a step may have so many wrong answers, where there are four times as many entities."""
 SHORTER_PATHS = (3, 1)
-"""Of two graphs, where there is no time for theirs: in a few minutes of a core these taught more on two of three
-(benchmarks/NOTES.md)."""
+"""Of two graphs, where there is no time for theirs: in a few minutes of a core these taught more on
+two pairs of three (benchmarks/NOTES.md)."""
 EVERY = 3
 """Of such epochs one is validated: after the first nothing can be compared yet."""
 THREE_RUNGS, SCARCE_SHARE = 9, 0.45
