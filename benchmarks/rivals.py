@@ -104,7 +104,7 @@ class Batch:
 
 PLAN = (
     Batch(sets=LINKS, models=("RotatE", "TransE-distance", "ConvE", "R-GCN")),
-    Batch(sets=PAIRS, models=("GCN-Align", "VR-GCN", "R-GCN", "TransD", "TransE-distance")),
+    Batch(sets=PAIRS, models=("Dual-AMN", "GCN-Align", "VR-GCN", "R-GCN", "TransD", "TransE-distance")),
     Batch(sets=PAIRS, models=("BootEA",), iterate=3),
     Batch(
         sets=LINKS[1:],

@@ -78,6 +78,7 @@ FILES: Mapping[str, str] = {
     "BootEA": "boot_ea",
     "GCN-Align": "gcn_align",
     "VR-GCN": "vr_gcn",
+    "Dual-AMN": "dual_amn",
 }
 """The file of a model outside the space, whose docstring says what it computes and what differs."""
 HEAD = """# Rivals

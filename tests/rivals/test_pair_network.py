@@ -7,6 +7,8 @@ from safetensors.torch import load_file
 
 from interstellar.data.graph import Task
 from interstellar.errors import SettingsError
+from interstellar.rivals.among_rows import hard_loss
+from interstellar.rivals.building import OF_PAIRS as OF_PAIRS_ALONE
 from interstellar.rivals.catalogue import Rival
 from interstellar.rivals.gcn_align import GCNAlign
 from interstellar.rivals.pair_network import PairNetwork
@@ -22,7 +24,7 @@ from tests.rivals.small_networks import SIZE, TRIPLETS, losses, seeded
 
 PAIRS = torch.tensor([[0, 3], [1, 4]])
 CPU = torch.device("cpu")
-OF_PAIRS = pytest.mark.parametrize("rival", [Rival.R_GCN, Rival.GCN_ALIGN, Rival.VR_GCN])
+OF_PAIRS = pytest.mark.parametrize("rival", [Rival.R_GCN, *OF_PAIRS_ALONE])
 
 
 def small_experiment(rival: Rival, n_epochs: int, n_entities: int = 60) -> Experiment:
@@ -38,7 +40,7 @@ def small_experiment(rival: Rival, n_epochs: int, n_entities: int = 60) -> Exper
 
 def small_network(told: TripletLosses) -> PairNetwork:
     encoder = GCNAlign(TRIPLETS, SIZE.n_entities, n_layers=1, dropout=told.dropout)
-    network = PairNetwork("GCN-Align", encoder, SIZE, told)
+    network = PairNetwork("GCN-Align", encoder, SIZE, told, n_source=3)
     network.initialise(seeded())
     return network
 
@@ -69,7 +71,8 @@ def test_drawn_wrong_partners_cost_as_all_do_on_average() -> None:
 
 @pytest.mark.parametrize("loss", RivalLoss)
 def test_known_pairs_come_nearer_with_every_loss(loss: RivalLoss) -> None:
-    network, generator = small_network(losses(loss, n_negatives=4)), seeded()
+    n_negatives = None if loss is RivalLoss.HARD else 4
+    network, generator = small_network(losses(loss, n_negatives=n_negatives)), seeded()
     optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
 
     def distance() -> float:
@@ -83,6 +86,22 @@ def test_known_pairs_come_nearer_with_every_loss(loss: RivalLoss) -> None:
         optimizer.step()
 
     assert distance() < before / 2
+
+
+def test_the_loss_of_hard_ones_compares_with_the_other_graph_alone() -> None:
+    network = small_network(losses(RivalLoss.HARD, n_negatives=None))
+    x = network.subjects
+
+    loss = network.loss(PAIRS, seeded())
+
+    expected = 0.0
+    for pair in PAIRS.tolist():
+        for anchor, partner in (pair, pair[::-1]):
+            others = range(3) if partner < 3 else range(3, 5)
+            logits = -(x[anchor] - x[others]).square().sum(dim=1, keepdim=True).T
+            costs, _ = hard_loss(logits, torch.tensor([partner - others[0]]))
+            expected += costs.item() / 2
+    assert loss.item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_queries_of_triplets_are_refused_with_advice() -> None:

@@ -39,7 +39,7 @@ def build(rival: Rival, size: NetworkSize = SIZE) -> Score:
             losses=LOSSES,
             n_layers=1,
             triplets=Triplets(none),
-            is_alignment=False,
+            n_source=None,
         ),
     )
 

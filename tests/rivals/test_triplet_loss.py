@@ -40,7 +40,9 @@ def test_a_margin_is_asked_for_between_the_answer_and_each_wrong_one() -> None:
     assert loss.item() == pytest.approx((0 + 2.5) / 2 + (1.5 + 0) / 2)
 
 
-@pytest.mark.parametrize("loss", [x for x in RivalLoss if x is not RivalLoss.LIMIT])
+@pytest.mark.parametrize(
+    "loss", [x for x in RivalLoss if x not in (RivalLoss.LIMIT, RivalLoss.HARD)]
+)
 def test_what_was_drawn_and_is_the_answer_moves_nothing(loss: RivalLoss) -> None:
     wrong = torch.full((2, 1), -math.inf, requires_grad=True)
     own = OWN.clone().requires_grad_()

@@ -11,6 +11,7 @@ from interstellar.rivals.catalogue import Rival
 from interstellar.rivals.comp_gcn import CompGCN
 from interstellar.rivals.conve import ConvE
 from interstellar.rivals.distmult import DistMult
+from interstellar.rivals.dual_amn import FIRST_LENGTH, DualAMN
 from interstellar.rivals.gcn_align import GCNAlign
 from interstellar.rivals.pair_network import EntityEncoder, PairNetwork
 from interstellar.rivals.r_gcn import RGCN
@@ -27,6 +28,9 @@ from interstellar.rivals.vr_gcn import VRGCN
 RivalNetwork: TypeAlias = TripletNetwork | PairNetwork | SkippingNetwork
 """The networks of rivals; all have `loss`, `logits`, `subjects`, `initialise` and `formula`."""
 
+OF_PAIRS = (Rival.GCN_ALIGN, Rival.VR_GCN, Rival.DUAL_AMN)
+"""Those that know each graph by itself, and the pairs by their loss alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Surroundings:
@@ -38,7 +42,8 @@ class Surroundings:
     triplets: Triplets
     """Of training, without inverses; of two graphs, with seeds exchanged for their partners, or
     for a rival of which `joins_graphs` is not true each graph's own."""
-    is_alignment: bool
+    n_source: int | None
+    """Entities of the first of two graphs."""
 
 
 def build_rival(rival: Rival, surroundings: Surroundings) -> RivalNetwork:
@@ -46,10 +51,13 @@ def build_rival(rival: Rival, surroundings: Surroundings) -> RivalNetwork:
     size, losses = surroundings.size, surroundings.losses
     if rival is Rival.RSN_LSTM:
         return SkippingNetwork(size, losses, surroundings.n_layers)
-    if learns_pairs(rival, is_alignment=surroundings.is_alignment):
-        return PairNetwork(rival, build_entity_encoder(rival, surroundings), size, losses)
-    score, encoder = build_score(rival, surroundings), build_encoder(rival, surroundings)
-    return TripletNetwork(rival, score, size, losses, encoder)
+    n_source = surroundings.n_source
+    if n_source is not None and learns_pairs(rival, is_alignment=True):
+        encoder = build_entity_encoder(rival, surroundings)
+        length = FIRST_LENGTH if rival is Rival.DUAL_AMN else 1.0
+        return PairNetwork(rival, encoder, size, losses, n_source=n_source, length=length)
+    score = build_score(rival, surroundings)
+    return TripletNetwork(rival, score, size, losses, build_encoder(rival, surroundings))
 
 
 def build_score(rival: Rival, surroundings: Surroundings) -> Score:
@@ -76,7 +84,7 @@ def build_score(rival: Rival, surroundings: Surroundings) -> Score:
             return AutoSF(FB15K_237, dim)
         case Rival.R_GCN | Rival.COMPGCN:
             return DistMult(dim)
-        case Rival.RSN_LSTM | Rival.GCN_ALIGN | Rival.VR_GCN:
+        case Rival.RSN_LSTM | Rival.GCN_ALIGN | Rival.VR_GCN | Rival.DUAL_AMN:
             raise AssertionError(f"{rival} scores no single triplets")
         case _:
             assert_never(rival)
@@ -97,8 +105,7 @@ def build_encoder(rival: Rival, surroundings: Surroundings) -> Encoder | None:
 
 def has_layers(rival: Rival) -> bool:
     """Return whether a rival is made of as many layers as it is told."""
-    of_graphs = (Rival.R_GCN, Rival.COMPGCN, Rival.GCN_ALIGN, Rival.VR_GCN)
-    return rival in (*of_graphs, Rival.RSN_LSTM)
+    return rival in (Rival.R_GCN, Rival.COMPGCN, Rival.RSN_LSTM, *OF_PAIRS)
 
 
 def learns_paths(rival: Rival) -> bool:
@@ -114,15 +121,17 @@ def build_entity_encoder(rival: Rival, surroundings: Surroundings) -> EntityEnco
         return GCNAlign(triplets, size.n_entities, n_layers=n_layers, dropout=dropout)
     if rival is Rival.VR_GCN:
         return VRGCN(triplets, size, n_layers=n_layers, dropout=dropout)
+    if rival is Rival.DUAL_AMN:
+        return DualAMN(triplets, size, n_layers=n_layers, dropout=dropout)
     assert rival is Rival.R_GCN, "others learn triplets"
     return RGCN(triplets, size, n_layers=n_layers, dropout=dropout)
 
 
 def learns_pairs(rival: Rival, *, is_alignment: bool) -> bool:
     """Return whether a rival learns the known pairs of two graphs, in place of triplets."""
-    return is_alignment and rival in (Rival.R_GCN, Rival.GCN_ALIGN, Rival.VR_GCN)
+    return is_alignment and rival in (Rival.R_GCN, *OF_PAIRS)
 
 
 def joins_graphs(rival: Rival) -> bool:
     """Return whether what a rival knows of two graphs has seeds exchanged for their partners."""
-    return rival not in (Rival.GCN_ALIGN, Rival.VR_GCN)
+    return rival not in OF_PAIRS

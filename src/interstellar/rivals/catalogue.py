@@ -33,6 +33,7 @@ class Rival(StrEnum):
     BOOTEA = "BootEA"
     GCN_ALIGN = "GCN-Align"
     VR_GCN = "VR-GCN"
+    DUAL_AMN = "Dual-AMN"
 
 
 class Place(StrEnum):
@@ -178,6 +179,13 @@ _RIVALS: Mapping[Rival, _Facts] = {
         "Ye et al. 2019",
         "All neighbours of an entity at once, and a loss of pairs.",
     ),
+    Rival.DUAL_AMN: _Facts(
+        (PAIRS,),
+        "x ← tanh(Σ α (y − 2 (y · r̂) r̂)); gated with x − Σ β p, p proxies; the hardest wrong pairs",
+        "L |E| d + n (L d)²",
+        "Mao et al. 2021",
+        "All neighbours of an entity at once, and a loss of pairs.",
+    ),
 }
 _PAPERS = {
     "TransE": "Bordes et al. 2013",
@@ -224,6 +232,7 @@ _IDEAS = {
     "BootEA": "Translations in both graphs at once; pairs that are found become seeds.",
     "GCN-Align": "Graph convolutions with shared weights draw seeds of two graphs together.",
     "VR-GCN": "Graph convolutions in which relations have vectors too.",
+    "Dual-AMN": "Neighbours are mirrored by relations, and the nearest wrong pairs are told apart.",
 }
 _FOUND = "Found by the paper's search."
 _INTERSTELLAR = "Zhang et al. 2020 (Interstellar)"

@@ -5,6 +5,8 @@
 For each pair (x, y) wrong partners are drawn for both, among the entities of both graphs. Half the
 loss are those of x, half those of y, each as in `triplet_loss.py`: with a margin γ the mean of
 [d(x, y) + γ − d(x, y′)]₊.
+
+With the loss of hard ones φ = −‖x − y‖², and wrong partners are all entities of the other graph.
 """
 
 from typing import Protocol, final
@@ -14,7 +16,9 @@ from torch import Tensor, nn
 
 from interstellar.errors import SettingsError
 from interstellar.model.path_network import NetworkSize
+from interstellar.rivals.among_rows import among_rows, hard_loss
 from interstellar.rivals.readouts import distances, own_distances
+from interstellar.rivals.rival_settings import RivalLoss
 from interstellar.rivals.triplet_loss import among_drawn
 from interstellar.rivals.triplet_network import TripletLosses
 
@@ -40,7 +44,14 @@ class PairNetwork(nn.Module):
     """Everything that is trained of a model that learns known pairs."""
 
     def __init__(
-        self, name: str, encoder: EntityEncoder, size: NetworkSize, losses: TripletLosses
+        self,
+        name: str,
+        encoder: EntityEncoder,
+        size: NetworkSize,
+        losses: TripletLosses,
+        *,
+        n_source: int,
+        length: float = 1.0,
     ) -> None:
         super().__init__()
         if losses.n3 or losses.label_smoothing:
@@ -51,6 +62,10 @@ class PairNetwork(nn.Module):
         self.formula = name
         self.size = size
         self.losses = losses
+        self.n_source = n_source
+        """Entities of the first graph, whose numbers come before those of the second."""
+        self.length = length
+        """About that of the vectors that entities begin with."""
         self.entities = nn.Parameter(torch.empty(size.n_entities, size.dim))
         self.encoder = encoder
 
@@ -67,8 +82,8 @@ class PairNetwork(nn.Module):
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw everything; vectors are about 1 long."""
-        self.entities.normal_(std=self.size.dim**-0.5, generator=generator)
+        """Draw everything."""
+        self.entities.normal_(std=self.length * self.size.dim**-0.5, generator=generator)
         self.encoder.initialise(generator)
 
     def logits(self, subject_ids: Tensor, relation_ids: Tensor) -> Tensor:
@@ -83,6 +98,10 @@ class PairNetwork(nn.Module):
         """Return what pairs (n, 2) cost together; `generator` draws dropout and wrong partners."""
         vectors = self.encoder.encode_entities(self.entities, generator)
         x, y = (vectors.index_select(0, ids) for ids in batch.T)
+        if self.losses.loss is RivalLoss.HARD:
+            first, second = vectors.tensor_split([self.n_source])
+            of_x = among_others(x, second, batch[:, 1] - self.n_source)
+            return (of_x + among_others(y, first, batch[:, 0])) / 2
         own = -own_distances(x, y, 1)
         of_x = self._loss_of(x, own, batch[:, 1], vectors, generator)
         of_y = self._loss_of(y, own, batch[:, 0], vectors, generator)
@@ -114,3 +133,8 @@ class PairNetwork(nn.Module):
         n_wrong = self.losses.n_negatives or self.size.n_entities
         dim = self.size.dim
         return 2 * batch_size * n_wrong * dim + self.encoder.count_multiply_adds(dim)
+
+
+def among_others(x: Tensor, others: Tensor, partners: Tensor) -> Tensor:
+    """Return the loss of hard ones; logits are −‖x − y‖² and ‖x‖², which changes nothing."""
+    return among_rows(2 * x, others, -others.square().sum(dim=1), partners, hard_loss)

@@ -20,6 +20,12 @@ class RivalLoss(StrEnum):
     LIMIT = "limit"
     """[−φ(o) − γ₁]₊ + μ · mean of [γ + φ(o′)]₊: distances under a limit; o′ are the nearest to o
     of those drawn, a twentieth (Sun et al. 2018)."""
+    HARD = "hard"
+    """log Σ exp(λ φ(o′) / σ) − λ φ(o) / σ, σ the deviation of the φ (Mao et al. 2021). For
+    models that learn pairs: o′ are all entities of the other graph."""
+
+
+HAVE_NO_MARGIN = (RivalLoss.SOFTMAX, RivalLoss.HARD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

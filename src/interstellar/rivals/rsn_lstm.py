@@ -16,16 +16,18 @@ and variances of the first places (`first`) and without dropout, where they took
 queries asked together.
 """
 
+from functools import partial
 from typing import final
 
 import torch
 from torch import Tensor, nn
 
 from interstellar.model.path_network import NetworkSize, normalise
+from interstellar.model.softmax_loss import cross_entropy
+from interstellar.rivals.among_rows import RowLoss, among_rows
 from interstellar.rivals.catalogue import Rival
 from interstellar.rivals.triplet_loss import among_drawn
 from interstellar.rivals.triplet_network import TripletLosses, cubes, drop
-from interstellar.rivals.whole_softmax import among_rows
 
 EPSILON, MOMENTUM = 1e-5, 0.1
 
@@ -98,7 +100,7 @@ class SkippingNetwork(nn.Module):
         answers = o.reshape(-1)
         loss = self._loss_of(after_r, answers, generator)
         loss = loss + among_rows(
-            after_e, self.next_relations, self.relation_bias, r.reshape(-1), self._smoothing
+            after_e, self.next_relations, self.relation_bias, r.reshape(-1), self._row_loss
         )
         if not self.losses.n3:
             return loss
@@ -143,7 +145,7 @@ class SkippingNetwork(nn.Module):
     def _loss_of(self, v: Tensor, answers: Tensor, generator: torch.Generator) -> Tensor:
         told, table, bias = self.losses, self.next_entities, self.entity_bias
         if told.n_negatives is None:
-            return among_rows(v, table, bias, answers, self._smoothing)
+            return among_rows(v, table, bias, answers, self._row_loss)
         shape, n = (told.n_negatives,), len(table)
         drawn = torch.randint(n, shape, generator=generator, device=v.device)
         wrong = torch.addmm(bias[drawn], v, look_up(table, drawn).T)
@@ -161,8 +163,8 @@ class SkippingNetwork(nn.Module):
         return [layer for layer in self.layers if isinstance(layer, LstmLayer)]
 
     @property
-    def _smoothing(self) -> float:
-        return self.losses.label_smoothing
+    def _row_loss(self) -> RowLoss:
+        return partial(cross_entropy, label_smoothing=self.losses.label_smoothing)
 
 
 @final

@@ -56,6 +56,8 @@ def among_drawn(
             return (functional.softplus(-own) + of_wrong).sum() / 2
         case RivalLoss.MARGIN:
             return functional.relu(margin - own.unsqueeze(1) + wrong).mean(dim=1).sum()
+        case RivalLoss.HARD:
+            raise AssertionError("it is of all, and none are drawn")
         case RivalLoss.LIMIT:
             of_wrong = functional.relu(margin + wrong).mean(dim=1)
             return (functional.relu(-own - LOWER_LIMIT) + WEIGHT_OF_WRONG * of_wrong).sum()

@@ -29,6 +29,7 @@ from interstellar.rivals.building import (
 from interstellar.rivals.catalogue import Rival, facts_of, rivals_for
 from interstellar.rivals.network import Network
 from interstellar.rivals.notation import AnyModel
+from interstellar.rivals.rival_settings import RivalLoss
 from interstellar.rivals.triplet_network import TripletLosses
 from interstellar.tasks.entity_alignment import EntityAlignment
 from interstellar.tasks.link_prediction import LinkPrediction
@@ -140,6 +141,8 @@ def _rival_for(task: Task, rival: Rival, settings: TrainingSettings) -> RivalNet
             f"layers is {told.layers}, but {rival} has none. Leave it out, or name a model that "
             "has layers, such as R-GCN."
         )
+    if told.loss is RivalLoss.HARD:
+        _check_hard(rival, task, settings.n_negatives)
     losses = TripletLosses(
         loss=told.loss,
         margin=told.margin,
@@ -148,14 +151,29 @@ def _rival_for(task: Task, rival: Rival, settings: TrainingSettings) -> RivalNet
         dropout=settings.dropout,
         n3=settings.n3,
     )
+    graph = task.graph
+    n_source = len(graph.source.entities) if isinstance(graph, GraphPair) else None
     surroundings = Surroundings(
         size=network_size(task, settings.dim),
         losses=losses,
         n_layers=told.layers,
         triplets=_triplets_for(rival, task.graph),
-        is_alignment=isinstance(task.graph, GraphPair),
+        n_source=n_source,
     )
     return build_rival(rival, surroundings)
+
+
+def _check_hard(rival: Rival, task: Task, n_negatives: int | None) -> None:
+    if not learns_pairs(rival, is_alignment=isinstance(task.graph, GraphPair)):
+        raise SettingsError(
+            f"loss is hard, which is for models that learn pairs of entities, and {rival} learns "
+            "triplets. Choose another loss."
+        )
+    if n_negatives is not None:
+        raise SettingsError(
+            f"negatives is {n_negatives}, but loss is hard, which is among all entities of the "
+            "other graph. Leave negatives out, or say none."
+        )
 
 
 def _triplets_for(rival: Rival, graph: AnyGraph) -> Triplets:

@@ -21,6 +21,8 @@ from interstellar.training.defaults import (
 from interstellar.training.settings import Metric, Optimizer, TrainingSettings
 
 FEW_TRIPLETS = 10_000
+MANY_TO_ALIGN = 30_000
+"""Entities of both graphs for which a batch is as large as its row says."""
 MOST_NUMBERS = 2**27
 """Of all entities together, with their moments 1.5 GiB."""
 SINGLE = (
@@ -174,6 +176,18 @@ PAIRS: Mapping[Rival, Mapping[str, Any]] = {
     Rival.R_GCN: {**PAIR_SETTINGS, **LEARNT_MATRICES, "dropout": 0.2, "learning_rate": 0.005},
     Rival.GCN_ALIGN: PAIR_SETTINGS,
     Rival.VR_GCN: {**PAIR_SETTINGS, **LEARNT_MATRICES},
+    Rival.DUAL_AMN: {
+        **PAIR_SETTINGS,
+        "dim": 64,
+        "batch_size": 1024,
+        "learning_rate": 0.02,
+        "lr_decay": 0.93,
+        "n_negatives": None,
+        "dropout": 0.3,
+        "max_epochs": 40,
+        "validate_every": 2,
+        "rival": RivalSettings(loss=RivalLoss.HARD, layers=2),
+    },
 }
 """What differs from the settings of the space in entity alignment."""
 
@@ -185,6 +199,8 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
         base = replace(ALIGNMENT, walk=single, max_norm=None, gradient_norm=None, batch_size=2048)
         base = replace(base, dim=default_settings(task, size).dim)
         settings = replace(base, **PAIRS[rival])
+        if rival is Rival.DUAL_AMN:
+            settings = replace(settings, batch_size=fitting_batch(settings, size))
         return shorten_steps(settings, size) if rival in (*SINGLE, Rival.BOOTEA) else settings
     metric = Metric.AUC_PR if size.has_answers else Metric.MRR
     n3 = default_settings(task, replace(size, has_answers=False)).n3
@@ -193,6 +209,12 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
         settings = fit(settings, size, is_distance=rival in DISTANCES)
     most = 16 * max(1, MOST_NUMBERS // (16 * max(1, size.n_entities)))
     return replace(settings, dim=min(settings.dim, most))
+
+
+def fitting_batch(settings: TrainingSettings, size: GraphSize) -> int:
+    """Return a batch that an epoch has about as many of, whatever the size of the graphs."""
+    share = min(1.0, size.n_entities / MANY_TO_ALIGN)
+    return max(64, 16 * round(share * settings.batch_size / 16))
 
 
 def fit(settings: TrainingSettings, size: GraphSize, *, is_distance: bool) -> TrainingSettings:

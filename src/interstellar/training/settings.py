@@ -298,7 +298,7 @@ def _check_rival(settings: TrainingSettings) -> None:
             "of the search space, and a rival was named. Leave it out."
         )
     loss = settings.rival.loss
-    if loss is not RivalLoss.SOFTMAX and settings.n_negatives is None:
+    if loss not in (RivalLoss.SOFTMAX, RivalLoss.HARD) and settings.n_negatives is None:
         raise SettingsError(
             f"loss is {loss}, which needs wrong answers, and negatives says none. Give for "
             "instance 256."

@@ -14,7 +14,7 @@ from interstellar.architecture.propagation import (
 )
 from interstellar.errors import SettingsError
 from interstellar.paths.walk_settings import WalkSettings
-from interstellar.rivals.rival_settings import RivalLoss
+from interstellar.rivals.rival_settings import HAVE_NO_MARGIN, RivalLoss
 from interstellar.training.settings import CHOICES, ModelKind, TrainingSettings
 from interstellar.words import choose
 
@@ -71,7 +71,7 @@ class SettingsChanges(TypedDict, total=False):
     nodes: Annotated[
         int | None, "Nodes that a query of a propagation keeps after each layer; else all."
     ]
-    loss: Annotated[str | None, "Of a rival: softmax, self-adversarial, margin or limit."]
+    loss: Annotated[str | None, "Of a rival: softmax, self-adversarial, margin, limit or hard."]
     margin: Annotated[float | None, "γ of a rival's loss."]
     layers: Annotated[int | None, "Of a rival that has layers."]
 
@@ -123,10 +123,10 @@ def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> 
         if "loss" in of_rival:
             of_rival["loss"] = choose("loss", of_rival["loss"], RivalLoss)
         given["rival"] = rival = replace(settings.rival, **of_rival)
-        if "margin" in of_rival and rival.loss is RivalLoss.SOFTMAX:
+        if "margin" in of_rival and rival.loss in HAVE_NO_MARGIN:
             raise SettingsError(
-                f"margin is {rival.margin:g}, but loss is softmax, which no margin changes. Leave "
-                "it out, or give another loss."
+                f"margin is {rival.margin:g}, but loss is {rival.loss}, which no margin "
+                "changes. Leave it out, or give another loss."
             )
     if "path_length" in given:
         given["walk"] = with_length(settings.walk, given.pop("path_length"))
