@@ -193,13 +193,18 @@ def show_found(found: "SearchResult", *, as_json: bool) -> None:
     """Print what a search or a tuning found, and what followed it."""
     if as_json:
         final = {} if found.model is None else {"final": found.model.result}
-        print_json(found.result | final)
+        rival = {} if found.rival is None else {"rival": found.rival}
+        print_json(found.result | rival | final)
         return
     show_winner(found)
     for split, metrics in ({} if found.model is None else found.model.metrics).items():
         print_fields({split: describe_metrics(metrics)})
     if found.model is not None:
         shown_by = found.model.path
+        if found.is_beaten:
+            name = found.model.result["architecture"]
+            report(f"{name}, outside the search space, is better, and is in {shown_by}.")
+            return
         n = found.n_joined
         joined = f", the sum of its networks of {n} seeds" if n > 1 else ""
         report(f"The winner is in {shown_by}{joined}; `interstellar show {shown_by}` shows it.")
@@ -218,7 +223,8 @@ def show_winner(found: "SearchResult") -> None:
     if finalists:
         scores = [run.score or 0.0 for run in finalists[0].runs.values()]
         score = f"{sum(scores) / len(scores):.3f} (mean of {len(scores)} seeds)"
-    shown = {"winner": best.formula, "code": str(best.code), "score": score}
+    label = "best network" if found.is_beaten else "winner"
+    shown = {label: best.formula, "code": str(best.code), "score": score}
     if settings := describe_changes(best.settings):
         shown["settings"] = settings
     gain = found.gain

@@ -15,7 +15,7 @@ from interstellar.errors import DataError, SettingsError
 from interstellar.model.joined_network import join
 from interstellar.model.path_network import PathNetwork
 from interstellar.records.run_folder import RunFolder
-from interstellar.rivals.notation import model_text
+from interstellar.rivals.notation import model_text, read_noted
 from interstellar.runs.experiment import Experiment, read_experiment
 from interstellar.runs.kept_graph import load_graph
 from interstellar.runs.run import Result
@@ -127,7 +127,7 @@ def refuse_earlier_winner(folder: Path, now: Experiment) -> None:
     if not folder.exists():
         return
     before = read_experiment(RunFolder.open(folder).experiment_file)
-    architectures = [read_architecture(e.architecture) for e in (before, now)]
+    architectures = [read_noted(e.architecture) for e in (before, now)]
     if architectures[0] == architectures[1] and before.settings == now.settings:
         return
     formulas = [

@@ -46,6 +46,7 @@ from interstellar.searching.tried_network import TriedNetwork, network_of, own_c
 Event: TypeAlias = Mapping[str, Any]
 
 FINAL = "final"
+RIVAL = "rival"
 """Folder of the trained winner, within that of the search."""
 
 

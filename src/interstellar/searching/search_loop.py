@@ -26,7 +26,6 @@ from interstellar.searching.trial import Proposal, Stop, Trial, TrialResult
 from interstellar.searching.trials import Trials
 from interstellar.searching.tried_network import TrialKey
 
-WHOLE_SHARE = 0.97
 """Of the time: the rest is for handing the winner over."""
 MAX_REPEATS = 200
 """After so many proposals in a row that were all known, the search has nothing new to try."""
@@ -120,12 +119,14 @@ class SearchLoop:
                 return
             self._take(engine)
 
-    def finish(self, engine: Engine, trials: Sequence[Trial], seeds: Sequence[int]) -> None:
+    def finish(
+        self, engine: Engine, trials: Sequence[Trial], seeds: Sequence[int], *, share: float = 1.0
+    ) -> None:
         """Train trials to the highest rung there is time for, and repeat them with other seeds.
 
         The first goes first. Where the search was killed after others were chosen, it is those.
         """
-        self._ends_at = None if self.budget.seconds is None else WHOLE_SHARE * self.budget.seconds
+        self._ends_at = None if self.budget.seconds is None else share * self.budget.seconds
         if not self._has_time() or not trials:
             return
         if self._finalists is None:

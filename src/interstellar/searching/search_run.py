@@ -130,7 +130,8 @@ def search_run(
             loop.run(engine, share=ending.search_share)
             if ending.n_finalists > 1:
                 finalists = choose_finalists(loop.trials, ending.n_finalists)
-                loop.finish(engine, finalists, other_seeds(experiment.seed, budget))
+                seeds = other_seeds(experiment.seed, budget)
+                loop.finish(engine, finalists, seeds, share=ending.whole_share)
         return finish(opened, experiment, loop, strategy)
 
 

@@ -45,6 +45,9 @@ N_VALIDATIONS = FEWEST_VALIDATIONS + 2
 LEAST_MEASURED, MOST_MEASURED, VALID_SHARE = 300, 2000, 1 / 3
 """Triplets on which each of the short epochs is validated; they take such a share of it, if they
 can."""
+WHOLE_SHARE = 0.97
+"""Of the time, for trials and finalists: what follows takes some too."""
+RIVAL_SHARE = 0.12
 USED_SHARE = 0.9
 """Of what is left, by the long training: what follows it takes time too."""
 N_SAMPLED, SAMPLED_FROM = 1024, 4
@@ -69,19 +72,29 @@ class Ending:
     """Trials that are repeated with other seeds; 1: none."""
     is_long: bool = False
     """Whether the winner is trained anew, as long as there is time for."""
+    has_rival: bool = False
+    """Whether a model outside the space is trained too; where the winner is trained anew, in its
+    time."""
 
     @property
     def search_share(self) -> float:
         """The share of the time that is for the trials."""
         if self.is_long:
             return 0.55
-        return 0.7 if self.n_finalists > 1 else 1.0
+        share = 0.7 if self.n_finalists > 1 else 1.0
+        return share - RIVAL_SHARE if self.has_rival else share
+
+    @property
+    def whole_share(self) -> float:
+        """The share that is for the trials and the finalists."""
+        return WHOLE_SHARE - RIVAL_SHARE if self.has_rival else WHOLE_SHARE
 
     def describe(self) -> str:
         """Return it as a part of the plan."""
+        rival = "then a rival, " if self.has_rival else ""
         if self.is_long:
-            return "then the winner as long as there is time, "
-        return "then the finalists with more seeds, " if self.n_finalists > 1 else ""
+            return f"{rival}then the winner as long as there is time, "
+        return f"then the finalists with more seeds, {rival}" if self.n_finalists > 1 else rival
 
 
 def fit_to_time(

@@ -97,7 +97,12 @@ def keep_given(
 
 
 def choose_ending(
-    plan: SearchPlan, after: Retraining, chosen: TrainingSettings, whole: TrainingSettings
+    plan: SearchPlan,
+    after: Retraining,
+    chosen: TrainingSettings,
+    whole: TrainingSettings,
+    *,
+    has_rival: bool = False,
 ) -> Ending:
     """Return what comes after trials with settings that the time may have cut short.
 
@@ -110,7 +115,8 @@ def choose_ending(
     )
     is_free = after.then_train and after.finalists is None and not after.ensemble
     is_long = is_free and not is_given and is_shortened(chosen, whole)
-    return Ending(n_finalists=1 if is_long else after.n_finalists, is_long=is_long)
+    n_finalists = 1 if is_long else after.n_finalists
+    return Ending(n_finalists=n_finalists, is_long=is_long, has_rival=has_rival)
 
 
 def complete_plan(plan: SearchPlan, budget: Budget, settings: TrainingSettings) -> SearchPlan:

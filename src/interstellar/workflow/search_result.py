@@ -17,11 +17,11 @@ from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, StrategyName
 from interstellar.searching.finalists import Finalist, Gain, find_gain, find_winner, list_finalists
 from interstellar.searching.retraining import train_winner, tuned_settings
-from interstellar.searching.search_journal import FINAL, trials_of, winner_of
-from interstellar.searching.search_loop import WHOLE_SHARE
+from interstellar.searching.search_journal import FINAL, RIVAL, trials_of, winner_of
 from interstellar.searching.search_run import is_of_same, search_run, winners_elsewhere
 from interstellar.searching.speed import Speed, measure_speed
 from interstellar.searching.time_plan import (
+    WHOLE_SHARE,
     Ending,
     describe_plan,
     fit_to_time,
@@ -103,10 +103,21 @@ class SearchResult:
         """How many networks, of one seed each, the trained winner is joined of."""
         search = read_experiment(RunFolder.open(self.path).experiment_file)
         assert search.plan is not None
-        if self.model is None or search.plan.as_published:
+        if self.model is None or self.is_beaten or search.plan.as_published:
             return 1
         alone = tuned_settings(search.settings, self.best)
         return self.model.trained.experiment.settings.dim // alone.dim
+
+    @property
+    def rival(self) -> Result | None:
+        """The result of the model outside the space that was trained too; None: none was."""
+        folder = self.path / RIVAL
+        return RunFolder.open(folder).read_result() if folder.exists() else None
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether that is what won, and what `model` is."""
+        return self.model is not None and self.model.trained.experiment.settings.rival is not None
 
     @property
     def trials(self) -> list[Trial]:
@@ -260,11 +271,16 @@ class Stage:
         if begun.exists():
             return read_experiment(RunFolder.open(begun).experiment_file).settings
         found = SearchResult(place)
-        left = WHOLE_SHARE * budget.seconds - found.result["seconds"]
+        left = WHOLE_SHARE * budget.seconds - self.spent_seconds(found)
         own = tuned_settings(search.settings, found.best)
         usual = speed or measure_speed(graph, search.settings, self.workers.device)
         winners = usual.of_one_with(found.best.result.seconds_of_epoch, own)
         return lengthen(own, whole, winners, left, len(graph.valid))
+
+    def spent_seconds(self, found: SearchResult) -> float:
+        """Return how long the search and what followed it took until now."""
+        before: float = found.result["seconds"]  # also of what was stopped and gone on with
+        return max(before, time.monotonic() - self.started)
 
     def train_winner(
         self,

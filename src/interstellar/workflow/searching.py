@@ -50,8 +50,10 @@ from interstellar.workflow.given import (
     refuse_unknown,
     trial_settings,
 )
-from interstellar.workflow.run_place import StrPath, choose_place
+from interstellar.workflow.model import Model
+from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
 from interstellar.workflow.search_result import TUNING_TRIALS, SearchResult, Stage
+from interstellar.workflow.search_rival import crown, train_rival, wants_rival
 
 BUILT_IN = "geography-S3"
 PAPER_TRIALS = 100
@@ -133,7 +135,13 @@ def search(
         given = [name for name, value in changes.items() if value is not None]
         given += ["path_length"] if wanted.as_published else []
         chosen, speed = stage.fit_to_time(graph, chosen, planned, (*wanted.keep, *given))
-    ending = choose_ending(wanted, after, chosen, chosen if spent.seconds is None else whole)
+    ending = choose_ending(
+        wanted,
+        after,
+        chosen,
+        chosen if spent.seconds is None else whole,
+        has_rival=wants_rival(graph, wanted, after, audience),
+    )
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
     if speed is not None:
         stage.say_plan(experiment, speed, planned, ending)
@@ -141,6 +149,10 @@ def search(
     stage.search(experiment, graph, place, spent, resume=resume, reuse=reuse, ending=ending)
     if not after.then_train:
         return SearchResult(place)
+    rival = train_rival(experiment, graph, place, stage, spent) if ending.has_rival else None
+    if rival is not None:
+        final_place = RunPlace(crown(rival, place.path), place.temporary)
+        return SearchResult(place, model=Model(final_place, workers.device))
     final = None
     if wanted.as_published:
         final = published_settings(graph, read_written(os.fspath(place.path)))

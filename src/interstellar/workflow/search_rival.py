@@ -1,0 +1,113 @@
+"""The rival that what a search of two graphs found has to beat.
+
+Networks along walks learn triplets, and the known pairs only through them. A graph convolution that
+learns the pairs themselves is often better, and trained in a fraction of the time. So Dual-AMN is
+trained too, by rule, and what is better on validation wins.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from interstellar.data.graph import AnyGraph, GraphPair
+from interstellar.errors import SettingsError
+from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.catalogue import Rival
+from interstellar.rivals.neighbour_sum import simple_conv
+from interstellar.runs.experiment import Experiment, read_experiment
+from interstellar.runs.run import Result
+from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
+from interstellar.runs.training_run import train_run
+from interstellar.searching.retraining import refuse_earlier_winner
+from interstellar.searching.search_journal import FINAL, RIVAL
+from interstellar.training.settings import TrainingSettings
+from interstellar.workflow.audience import Audience, tell
+from interstellar.workflow.given import final_settings
+from interstellar.workflow.progress import training_bar
+from interstellar.workflow.run_place import RunPlace
+from interstellar.workflow.search_result import SearchResult, Stage
+
+FIRST_SHARE = 0.5
+"""Of the time that is left for it, before it is compared; where it is ahead it may have the rest,
+but for what measuring takes."""
+LAST_SHARE = 0.85
+
+
+def wants_rival(graph: AnyGraph, plan: SearchPlan, after: Retraining, audience: Audience) -> bool:
+    """Return whether a search is followed by a rival, and say why not where it should be."""
+    is_usual = after.then_train and not plan.as_published and not plan.from_scratch
+    if not is_usual or not isinstance(graph, GraphPair):
+        return False
+    try:
+        simple_conv()
+    except SettingsError:
+        install = '`pip install "interstellar-kg[rivals]"`'
+        tell(audience, f"note: {Rival.DUAL_AMN} is not tried, for which there is {install}.")
+        return False
+    return True
+
+
+def beats(rival: Mapping[str, Any], found: SearchResult) -> bool:
+    """Return whether the rival is better on validation than what was found."""
+    metric = read_experiment(RunFolder.open(found.path).experiment_file).settings.metric
+    score: float = rival["metrics"]["valid"][metric]
+    return score > (found.best.score or 0.0)
+
+
+def train_rival(
+    search: Experiment, graph: AnyGraph, place: RunPlace, stage: Stage, budget: Budget
+) -> Path | None:
+    """Train the rival in the time that is left; return where it is if it wins, with all of it."""
+    folder, found = place.path / RIVAL, SearchResult(place)
+    usual = replace(final_settings(graph, Rival.DUAL_AMN), metric=search.settings.metric)
+    experiment = replace(search, architecture=Rival.DUAL_AMN.value, settings=usual, plan=None)
+
+    def train(max_epochs: int) -> Result:
+        settings = replace(usual, max_epochs=max_epochs)
+        with training_bar(max_epochs, usual.metric, stage.audience) as observer:
+            return train_run(
+                replace(experiment, settings=settings),
+                folder,
+                device=stage.workers.device,
+                graph=graph,
+                resume=True,
+                observer=observer,
+            )
+
+    begun = usual.validate_every
+    if os.path.lexists(folder):
+        begun = read_experiment(RunFolder.open(folder).experiment_file).settings.max_epochs
+    result = train(usual.max_epochs if budget.seconds is None else begun)
+    if budget.seconds is not None and not (place.path / FINAL).exists():
+        for share in (FIRST_SHARE, LAST_SHARE):
+            if share == FIRST_SHARE or beats(result, found):
+                n = affordable(result, usual, share * (budget.seconds - stage.spent_seconds(found)))
+                result = train(n) if n > result["epochs"] else result
+    is_better = beats(result, found)
+    metric, score = usual.metric, result["metrics"]["valid"][usual.metric]
+    said = "wins" if is_better else "does not win"
+    tell(stage.audience, f"rival: {Rival.DUAL_AMN} has {metric} {score:.3f} and {said}.")
+    return folder if is_better else None
+
+
+def affordable(result: Result, usual: TrainingSettings, seconds: float) -> int:
+    """Return to how many epochs a training can go on in so many seconds."""
+    n_done: int = result["epochs"]
+    n_more = int(seconds * n_done / max(1e-3, result["seconds"]))
+    every = usual.validate_every
+    return max(n_done, min(usual.max_epochs, (n_done + n_more) // every * every))
+
+
+def crown(rival: Path, out: Path) -> Path:
+    """Return the folder of the trained winner, which is a copy of the rival's."""
+    final, copied = out / FINAL, out / f".{FINAL}"
+    experiment = read_experiment(RunFolder.open(rival).experiment_file)
+    refuse_earlier_winner(final, experiment)
+    if not final.exists():
+        shutil.rmtree(copied, ignore_errors=True)
+        shutil.copytree(rival, copied)
+        copied.rename(final)
+    return final
