@@ -59,8 +59,11 @@ def beats(rival: Mapping[str, Any], found: SearchResult) -> bool:
 
 def train_rival(
     search: Experiment, graph: AnyGraph, place: RunPlace, stage: Stage, budget: Budget
-) -> Path | None:
-    """Train the rival in the time that is left; return where it is if it wins, with all of it."""
+) -> RunPlace | None:
+    """Train the rival in the time that is left; return where the winner is, if it is that.
+
+    Where it is ahead after half of the time it has all of it.
+    """
     folder, found = place.path / RIVAL, SearchResult(place)
     usual = replace(final_settings(graph, Rival.DUAL_AMN), metric=search.settings.metric)
     experiment = replace(search, architecture=Rival.DUAL_AMN.value, settings=usual, plan=None)
@@ -90,7 +93,7 @@ def train_rival(
     metric, score = usual.metric, result["metrics"]["valid"][usual.metric]
     said = "wins" if is_better else "does not win"
     tell(stage.audience, f"rival: {Rival.DUAL_AMN} has {metric} {score:.3f} and {said}.")
-    return folder if is_better else None
+    return RunPlace(crown(folder, place.path), place.temporary) if is_better else None
 
 
 def affordable(result: Result, usual: TrainingSettings, seconds: float) -> int:

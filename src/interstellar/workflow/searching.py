@@ -24,7 +24,10 @@ from interstellar.runs.search_plan import (
 )
 from interstellar.runs.training_run import spell_out
 from interstellar.searching.search_journal import last_budget, read_written
+from interstellar.searching.speed import Speed
+from interstellar.searching.time_plan import Ending
 from interstellar.searching.workers import Workers
+from interstellar.training.settings import TrainingSettings
 from interstellar.training.settings_changes import SettingsChanges, with_changes
 from interstellar.workflow.audience import Audience, find_audience
 from interstellar.workflow.chosen_model import choose_model, is_open
@@ -53,7 +56,7 @@ from interstellar.workflow.given import (
 from interstellar.workflow.model import Model
 from interstellar.workflow.run_place import RunPlace, StrPath, choose_place
 from interstellar.workflow.search_result import TUNING_TRIALS, SearchResult, Stage
-from interstellar.workflow.search_rival import crown, train_rival, wants_rival
+from interstellar.workflow.search_rival import train_rival, wants_rival
 
 BUILT_IN = "geography-S3"
 PAPER_TRIALS = 100
@@ -109,8 +112,7 @@ def search(
     """
     refuse_unknown(shortcuts, SearchShortcuts, "search")
     started, place = time.monotonic(), choose_place(out, is_resumed=resume)
-    after = retraining or Retraining()
-    after = replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
+    after = choose_retraining(retraining, shortcuts)
     begun = RunFolder.open(place.path) if resume and os.path.lexists(place.path) else None
     spent = choose_budget(budget, shortcuts, begun, otherwise=PAPER_TRIALS)
     before = None if begun is None else begun_search(begun)
@@ -135,13 +137,9 @@ def search(
         given = [name for name, value in changes.items() if value is not None]
         given += ["path_length"] if wanted.as_published else []
         chosen, speed = stage.fit_to_time(graph, chosen, planned, (*wanted.keep, *given))
-    ending = choose_ending(
-        wanted,
-        after,
-        chosen,
-        chosen if spent.seconds is None else whole,
-        has_rival=wants_rival(graph, wanted, after, audience),
-    )
+    has_rival = wants_rival(graph, wanted, after, audience)
+    usual = chosen if spent.seconds is None else whole
+    ending = choose_ending(wanted, after, chosen, usual, has_rival=has_rival)
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
     if speed is not None:
         stage.say_plan(experiment, speed, planned, ending)
@@ -149,15 +147,9 @@ def search(
     stage.search(experiment, graph, place, spent, resume=resume, reuse=reuse, ending=ending)
     if not after.then_train:
         return SearchResult(place)
-    rival = train_rival(experiment, graph, place, stage, spent) if ending.has_rival else None
-    if rival is not None:
-        final_place = RunPlace(crown(rival, place.path), place.temporary)
-        return SearchResult(place, model=Model(final_place, workers.device))
-    final = None
-    if wanted.as_published:
-        final = published_settings(graph, read_written(os.fspath(place.path)))
-    elif ending.is_long:
-        final = stage.long_settings(experiment, graph, place, spent, whole, speed)
+    if has_rival and (winner := train_rival(experiment, graph, place, stage, spent)) is not None:
+        return SearchResult(place, model=Model(winner, workers.device))
+    final = last_settings(stage, experiment, graph, place, spent, ending, whole, speed)
     joins = ending.n_finalists > 1 and after.joins_seeds and chosen.propagation is None
     model = stage.train_winner(experiment, place, spent, final, ensemble=joins)
     return SearchResult(place, model=model)
@@ -296,6 +288,31 @@ def choose_budget(
     if trials is not None or time is not None:
         return Budget(trials=trials, time=time)
     return (None if begun is None else last_budget(begun)) or Budget(trials=otherwise)
+
+
+def choose_retraining(given: Retraining | None, shortcuts: SearchShortcuts) -> Retraining:
+    """Return what follows the search."""
+    after = given or Retraining()
+    return replace(after, then_train=after.then_train or shortcuts.get("then_train", False))
+
+
+def last_settings(
+    stage: Stage,
+    search: Experiment,
+    graph: AnyGraph,
+    place: RunPlace,
+    budget: Budget,
+    ending: Ending,
+    whole: TrainingSettings,
+    speed: Speed | None,
+) -> TrainingSettings | None:
+    """Return the settings with which the winner is trained anew; None: its trial is enough."""
+    assert search.plan is not None
+    if search.plan.as_published:
+        return published_settings(graph, read_written(os.fspath(place.path)))
+    if not ending.is_long:
+        return None
+    return stage.long_settings(search, graph, place, budget, whole, speed)
 
 
 def settings_in(shortcuts: SearchShortcuts) -> SettingsChanges:
