@@ -78,3 +78,14 @@ def test_a_pair_of_few_triplets_has_half_the_dimension_and_one_of_many_the_usual
     )
 
     assert few == 128 < some < many == 256
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "batch_size"), [(10, 64), (450, 128), (4_500, 1024), (10**6, 1024)]
+)
+def test_an_epoch_of_known_pairs_has_several_batches(n_pairs: int, batch_size: int) -> None:
+    size = GraphSize(n_entities=30_000, n_triplets=80_000, n_pairs=n_pairs)
+
+    settings = rival_settings(Rival.DUAL_AMN, Task.ENTITY_ALIGNMENT, size)
+
+    assert settings.batch_size == batch_size

@@ -40,6 +40,8 @@ class GraphSize:
     n_entities: int
     n_triplets: int
     """Those of training; of two graphs those of both, as the entities."""
+    n_pairs: int = 0
+    """Of two graphs, known in training."""
     has_answers: bool = False
     """Whether answers are ranked among a given few, as on Countries."""
     hides_links: bool = False

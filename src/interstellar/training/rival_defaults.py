@@ -4,6 +4,7 @@ They begin with those of the space on the same graph (`defaults.py`) and change 
 a rival, or those who tuned it later, found to matter.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,8 +22,7 @@ from interstellar.training.defaults import (
 from interstellar.training.settings import Metric, Optimizer, TrainingSettings
 
 FEW_TRIPLETS = 10_000
-MANY_TO_ALIGN = 30_000
-"""Entities of both graphs for which a batch is as large as its row says."""
+N_BATCHES, LEAST_PAIRS = 4, 64
 MOST_NUMBERS = 2**27
 """Of all entities together, with their moments 1.5 GiB."""
 SINGLE = (
@@ -200,7 +200,7 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
         base = replace(base, dim=default_settings(task, size).dim)
         settings = replace(base, **PAIRS[rival])
         if rival is Rival.DUAL_AMN:
-            settings = replace(settings, batch_size=fitting_batch(settings, size))
+            settings = replace(settings, batch_size=fitting_batch(size, settings.batch_size))
         return shorten_steps(settings, size) if rival in (*SINGLE, Rival.BOOTEA) else settings
     metric = Metric.AUC_PR if size.has_answers else Metric.MRR
     n3 = default_settings(task, replace(size, has_answers=False)).n3
@@ -211,10 +211,9 @@ def rival_settings(rival: Rival, task: Task, size: GraphSize) -> TrainingSetting
     return replace(settings, dim=min(settings.dim, most))
 
 
-def fitting_batch(settings: TrainingSettings, size: GraphSize) -> int:
-    """Return a batch that an epoch has about as many of, whatever the size of the graphs."""
-    share = min(1.0, size.n_entities / MANY_TO_ALIGN)
-    return max(64, 16 * round(share * settings.batch_size / 16))
+def fitting_batch(size: GraphSize, most: int) -> int:
+    """Return a batch that an epoch has several of, also where few pairs are known."""
+    return min(most, max(LEAST_PAIRS, 16 * math.ceil(size.n_pairs / N_BATCHES / 16)))
 
 
 def fit(settings: TrainingSettings, size: GraphSize, *, is_distance: bool) -> TrainingSettings:

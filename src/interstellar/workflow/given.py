@@ -68,6 +68,7 @@ def final_settings(
     size = GraphSize(
         n_entities=len(graph.all_entities),
         n_triplets=count_triplets(graph),
+        n_pairs=len(graph.train) if isinstance(graph, GraphPair) else 0,
         has_answers=isinstance(graph, KnowledgeGraph) and graph.answers is not None,
         hides_links=propagates and isinstance(graph, KnowledgeGraph) and hides_links(graph),
     )
