@@ -1,10 +1,12 @@
 """The part of a report on one search or tuning."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from interstellar.data.graph import Task
 from interstellar.reporting.document import Charts, Facts, Gallery, Paragraph, Section, Table
 from interstellar.reporting.reading import read_runs
 from interstellar.reporting.recorded_search import RecordedSearch
@@ -14,6 +16,9 @@ from interstellar.reporting.search_section import (
     describe_changes,
     search_section,
 )
+from interstellar.rivals.catalogue import Rival
+from interstellar.training.defaults import GraphSize
+from interstellar.training.rival_defaults import rival_settings
 from tests.reporting.written_runs import (
     KEPT,
     SEARCHES,
@@ -23,6 +28,7 @@ from tests.reporting.written_runs import (
     write_search,
     write_training,
 )
+from tests.runs.small_runs import small_experiment
 
 
 def section_of(folder: Path) -> Section:
@@ -123,6 +129,19 @@ def test_the_trained_winner_has_its_metrics(tmp_path: Path) -> None:
     rows = table_of(parts_of(tmp_path / "run")["The winner, trained"]).rows
 
     assert rows == [["valid", *metrics(0.5).values()], ["test", *metrics(0.375).values()]]
+
+
+def test_a_winner_from_outside_the_space_is_named(tmp_path: Path) -> None:
+    size = GraphSize(n_entities=200, n_triplets=500, n_pairs=20)
+    settings = rival_settings(Rival.DUAL_AMN, Task.ENTITY_ALIGNMENT, size)
+    rival = replace(small_experiment(), architecture=Rival.DUAL_AMN.value, settings=settings)
+    write_search(tmp_path / "run", [{"score": 0.5}])
+    write_training(tmp_path / "run" / "final", [0.6], test=0.375, experiment=rival)
+
+    said, _ = parts_of(tmp_path / "run")["The winner, trained"].blocks
+
+    assert isinstance(said, Paragraph)
+    assert "Dual-AMN, outside the search space" in said.text
 
 
 def test_a_tuning_is_about_settings(tmp_path: Path) -> None:

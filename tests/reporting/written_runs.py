@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from interstellar.architecture.notation import code_text, read_architecture
 from interstellar.records.run_folder import RunFolder
+from interstellar.rivals.notation import model_text, read_model
 from interstellar.runs.experiment import Experiment, experiment_text
 from interstellar.runs.search_plan import StrategyName
 from tests.runs.small_runs import small_experiment
@@ -38,7 +39,7 @@ def write_training(
 ) -> Path:
     """Write a training with a score for each epoch; it is finished where it has a test score."""
     experiment = experiment or small_experiment()
-    code = code_text(read_architecture(experiment.architecture))
+    code = model_text(read_model(experiment.architecture))
     experiment = replace(experiment, seed=seed, architecture=code)
     run = begin(folder, experiment)
     best = max((score for score in scores if score is not None), default=0.0)

@@ -220,7 +220,12 @@ def _controller(search: RecordedSearch) -> Section | None:
 def _final(search: RecordedSearch) -> Section | None:
     if search.final is None:
         return None
-    return Section(title="The winner, trained", blocks=[metrics_table(search.final.metrics)])
+    blocks: list[Block] = [metrics_table(search.final.metrics)]
+    if search.final.run.experiment.settings.rival is not None:
+        name = search.final.run.experiment.architecture
+        said = f"{name}, outside the search space, is better on validation than what was found."
+        blocks.insert(0, Paragraph(said))
+    return Section(title="The winner, trained", blocks=blocks)
 
 
 def _title(trial: Trial) -> str:

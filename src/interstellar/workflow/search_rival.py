@@ -81,8 +81,9 @@ def train_rival(
             )
 
     begun = usual.validate_every
-    if os.path.lexists(folder):
-        begun = read_experiment(RunFolder.open(folder).experiment_file).settings.max_epochs
+    if os.path.lexists(folder):  # perhaps by another version, whose rule was another
+        settings = read_experiment(RunFolder.open(folder).experiment_file).settings
+        begun, usual = settings.max_epochs, replace(settings, max_epochs=usual.max_epochs)
     result = train(usual.max_epochs if budget.seconds is None else begun)
     if budget.seconds is not None and not (place.path / FINAL).exists():
         for share in (FIRST_SHARE, LAST_SHARE):
