@@ -101,6 +101,7 @@ def test_every_setting_of_the_loss_changes_what_is_learnt(tmp_path: Path) -> Non
         ),
         (("--architecture", "GCN-Align"), "GCN-Align is not for link-prediction"),
         (("--architecture", "RotateE"), "Did you mean RotatE"),
+        (("--architecture", "RotatE", "--loss", "hard"), "RotatE learns triplets"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -110,6 +111,16 @@ def test_what_does_not_fit_is_refused(
 
     assert_refused(outcome, said)
     assert not (tmp_path / "run").exists()
+
+
+def test_hard_ones_are_among_all_entities_of_the_other_graph(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    told = ("--architecture", "Dual-AMN", "--negatives", "5", "--out", tmp_path / "run")
+
+    outcome = run_command(capfd, "train", "synthetic-alignment", *told)
+
+    assert_refused(outcome, "Leave negatives out")
 
 
 def test_a_run_asks_for_what_another_kind_of_model_has(run: Path) -> None:

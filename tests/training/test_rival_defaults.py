@@ -7,6 +7,7 @@ from interstellar.rivals.catalogue import Rival
 from interstellar.training.defaults import GraphSize
 from interstellar.training.rival_defaults import DISTANCES, LINKS, PAIRS, SINGLE, rival_settings
 from interstellar.training.settings import Metric
+from interstellar.training.settings_changes import with_changes
 
 SMALL = GraphSize(n_entities=250, n_triplets=1_000)
 LARGE = GraphSize(n_entities=15_000, n_triplets=270_000)
@@ -89,3 +90,12 @@ def test_an_epoch_of_known_pairs_has_several_batches(n_pairs: int, batch_size: i
     settings = rival_settings(Rival.DUAL_AMN, Task.ENTITY_ALIGNMENT, size)
 
     assert settings.batch_size == batch_size
+
+
+def test_the_loss_of_hard_ones_is_among_all_unless_it_is_said_otherwise() -> None:
+    usual = rival_settings(Rival.GCN_ALIGN, Task.ENTITY_ALIGNMENT, SMALL)
+
+    assert usual.n_negatives is not None
+    assert with_changes(usual, loss="hard").n_negatives is None
+    assert with_changes(usual, loss="hard", negatives=5).n_negatives == 5  # refused by the task
+    assert with_changes(usual, loss="margin").n_negatives == usual.n_negatives

@@ -172,7 +172,7 @@ def _check_hard(rival: Rival, task: Task, n_negatives: int | None) -> None:
     if n_negatives is not None:
         raise SettingsError(
             f"negatives is {n_negatives}, but loss is hard, which is among all entities of the "
-            "other graph. Leave negatives out, or say none."
+            "other graph. Leave negatives out."
         )
 
 

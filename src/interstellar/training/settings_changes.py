@@ -123,6 +123,8 @@ def replace_settings(settings: TrainingSettings, changes: Mapping[str, Any]) -> 
         if "loss" in of_rival:
             of_rival["loss"] = choose("loss", of_rival["loss"], RivalLoss)
         given["rival"] = rival = replace(settings.rival, **of_rival)
+        if of_rival.get("loss") is RivalLoss.HARD:
+            given.setdefault("n_negatives", None)  # it is among all
         if "margin" in of_rival and rival.loss in HAVE_NO_MARGIN:
             raise SettingsError(
                 f"margin is {rival.margin:g}, but loss is {rival.loss}, which no margin "
