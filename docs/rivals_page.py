@@ -94,7 +94,7 @@ interstellar train geography-S1 --architecture RotatE --dim 16 --epochs 3 --out 
 trains it. What lies in the search space is a point of it and takes every setting of a training;
 what lies outside (`src/interstellar/rivals`, one file each) takes `--loss`, `--margin`,
 `--negatives` and `--layers` too, and runs, answers, aligns, exports, resumes and is
-[tuned](reference/commands.md) like any other. Graph convolutions need PyTorch Geometric:
+[tuned](reference/commands.md) like any other. On a GPU graph convolutions need PyTorch Geometric:
 `pip install "interstellar-kg[rivals]"`.
 
 *By rule* means settings that follow from the size of the graph and nothing else

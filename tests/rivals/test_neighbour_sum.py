@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from interstellar.errors import SettingsError
-from interstellar.rivals.neighbour_sum import NeighbourSum, count_at
+from interstellar.rivals.neighbour_sum import NeighbourSum, count_at, simple_conv
 from tests.rivals.small_networks import vectors
 
 SOURCES, TARGETS = np.array([2, 0, 1, 1, 2]), np.array([1, 1, 3, 0, 1])
@@ -42,7 +42,7 @@ def test_gradients_to_vectors_and_weights_are_those_of_the_formula() -> None:
 def test_products_on_the_cpu_and_pytorch_geometric_agree() -> None:
     x, weights, edges = vectors(3, 2), vectors(5), small_sum()
 
-    by_conv = edges.conv((x, None), edges.ends, weights, size=(3, 4))
+    by_conv = simple_conv()((x, None), edges.ends, weights, size=(3, 4))
 
     torch.testing.assert_close(edges.add_up(x, weights), by_conv)
 
@@ -58,9 +58,12 @@ def test_a_missing_pytorch_geometric_is_reported_with_the_command(
         if name.partition(".")[0] == "torch_geometric":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    simple_conv.cache_clear()
+    x, weights = torch.zeros(3, 2, device="meta"), torch.zeros(5, device="meta")
 
     with pytest.raises(SettingsError, match=r'pip install "interstellar-kg\[rivals\]"'):
-        small_sum()
+        small_sum().to("meta").add_up(x, weights)
+    assert small_sum().add_up(vectors(3, 2), vectors(5)).shape == (4, 2)  # the CPU needs none
 
 
 def test_a_node_without_edges_counts_as_one() -> None:

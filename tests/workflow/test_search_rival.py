@@ -3,9 +3,11 @@
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 import interstellar as ist
 from interstellar.cli.search_commands import show_found
@@ -17,9 +19,10 @@ from interstellar.runs.search_plan import Budget, StrategyName
 from interstellar.training.defaults import ALIGNMENT
 from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.workflow import search_rival
+from interstellar.workflow.audience import find_audience
 from interstellar.workflow.given import final_settings
-from interstellar.workflow.search_result import SearchResult
-from interstellar.workflow.search_rival import affordable
+from interstellar.workflow.search_result import SearchResult, Stage
+from interstellar.workflow.search_rival import affordable, wants_rival
 from tests.tiny_graphs import ring
 
 PAIR = "synthetic-alignment:entities=60"
@@ -146,18 +149,23 @@ def test_a_rival_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_without_graph_convolutions_the_note_says_how_to_get_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_on_a_card_without_graph_convolutions_the_note_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing() -> None:
-        raise SettingsError("not installed")
+        raise SettingsError('Install it by `pip install "interstellar-kg[rivals]"`.')
 
     monkeypatch.setattr(search_rival, "simple_conv", missing)
+    audience, told = find_audience(is_wanted=True), ist.Retraining(then_train=True)
 
-    found = searched(tmp_path / "found", progress=True)
+    def wants_on(device: str) -> bool:
+        workers: Any = SimpleNamespace(device=torch.device(device))
+        return wants_rival(ist.load(PAIR), PLAN, told, Stage(workers, audience, 0.0))
 
-    assert found.rival is None
-    assert 'pip install "interstellar-kg[rivals]"' in capsys.readouterr().err
+    assert wants_on("cpu")
+    assert capsys.readouterr().err == ""
+    assert not wants_on("cuda")
+    assert 'Dual-AMN is not tried: Install it by `pip install "inter' in capsys.readouterr().err
 
 
 def test_with_little_time_it_has_the_epochs_that_fit() -> None:

@@ -7,6 +7,7 @@ than a product of sparse matrices, so there the weights become the values of suc
 """
 
 import warnings
+from functools import cache
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -34,7 +35,6 @@ class NeighbourSum(nn.Module):
     def __init__(self, sources: Ids, targets: Ids, *, n_sources: int, n_targets: int) -> None:
         """Take the ends of edges; weights are given in the order of these."""
         super().__init__()
-        self.conv = simple_conv()
         self.shape = n_targets, n_sources
         ends = torch.from_numpy(np.stack([sources, targets]).astype(np.int64))
         self._keep("ends", ends)
@@ -59,7 +59,7 @@ class NeighbourSum(nn.Module):
         if x.device.type == "cpu":
             product: Tensor = _SparseProduct.apply(self, x, weights)  # type: ignore[no-untyped-call]
             return product
-        scattered: Tensor = self.conv((x, None), self.ends, weights, size=self.shape[::-1])
+        scattered: Tensor = simple_conv()((x, None), self.ends, weights, size=self.shape[::-1])
         return scattered
 
     def by_target(self, weights: Tensor) -> Tensor:
@@ -104,16 +104,17 @@ def csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...])
     return torch.sparse_csr_tensor(starts, columns, values, shape, check_invariants=False)
 
 
+@cache
 def simple_conv() -> nn.Module:
-    """Return PyTorch Geometric's plain sum over neighbours."""
+    """Return PyTorch Geometric's plain sum over neighbours, which a card needs."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # its own, of torch.jit
             from torch_geometric.nn import SimpleConv  # noqa: PLC0415 (two seconds)
     except ModuleNotFoundError:
         raise SettingsError(
-            "graph convolutions need PyTorch Geometric, which is not installed. Install it with "
-            '`pip install "interstellar-kg[rivals]"`, or choose another model.'
+            "graph convolutions on a GPU need PyTorch Geometric, which is not installed. Install it "
+            'by `pip install "interstellar-kg[rivals]"`, or choose another model.'
         ) from None
     conv: nn.Module = SimpleConv(aggr="sum")
     return conv

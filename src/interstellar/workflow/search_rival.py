@@ -24,7 +24,7 @@ from interstellar.runs.training_run import train_run
 from interstellar.searching.retraining import refuse_earlier_winner
 from interstellar.searching.search_journal import FINAL, RIVAL
 from interstellar.training.settings import TrainingSettings
-from interstellar.workflow.audience import Audience, tell
+from interstellar.workflow.audience import tell
 from interstellar.workflow.given import final_settings
 from interstellar.workflow.progress import training_bar
 from interstellar.workflow.run_place import RunPlace
@@ -36,16 +36,16 @@ but for what measuring takes."""
 LAST_SHARE = 0.85
 
 
-def wants_rival(graph: AnyGraph, plan: SearchPlan, after: Retraining, audience: Audience) -> bool:
+def wants_rival(graph: AnyGraph, plan: SearchPlan, after: Retraining, stage: Stage) -> bool:
     """Return whether a search is followed by a rival, and say why not where it should be."""
     is_usual = after.then_train and not plan.as_published and not plan.from_scratch
     if not is_usual or not isinstance(graph, GraphPair):
         return False
     try:
-        simple_conv()
-    except SettingsError:
-        install = '`pip install "interstellar-kg[rivals]"`'
-        tell(audience, f"note: {Rival.DUAL_AMN} is not tried, for which there is {install}.")
+        if stage.workers.device.type != "cpu":
+            simple_conv()
+    except SettingsError as error:
+        tell(stage.audience, f"note: {Rival.DUAL_AMN} is not tried: {error}")
         return False
     return True
 

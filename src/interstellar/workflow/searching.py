@@ -137,7 +137,7 @@ def search(
         given = [name for name, value in changes.items() if value is not None]
         given += ["path_length"] if wanted.as_published else []
         chosen, speed = stage.fit_to_time(graph, chosen, planned, (*wanted.keep, *given))
-    has_rival = wants_rival(graph, wanted, after, audience)
+    has_rival = wants_rival(graph, wanted, after, stage)
     usual = chosen if spent.seconds is None else whole
     ending = choose_ending(wanted, after, chosen, usual, has_rival=has_rival)
     experiment = replace(base, plan=complete_plan(wanted, spent, chosen), settings=chosen)
