@@ -113,8 +113,8 @@ def simple_conv() -> nn.Module:
             from torch_geometric.nn import SimpleConv  # noqa: PLC0415 (two seconds)
     except ModuleNotFoundError:
         raise SettingsError(
-            "graph convolutions on a GPU need PyTorch Geometric, which is not installed. Install it "
-            'by `pip install "interstellar-kg[rivals]"`, or choose another model.'
+            "graph convolutions on a GPU need PyTorch Geometric, which is not installed. Install "
+            'it by `pip install "interstellar-kg[rivals]"`, or choose another model.'
         ) from None
     conv: nn.Module = SimpleConv(aggr="sum")
     return conv
