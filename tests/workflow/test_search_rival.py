@@ -1,5 +1,6 @@
 """What a search of two graphs found, against the rival that is trained after it."""
 
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,12 @@ from interstellar.rivals.notation import model_text
 from interstellar.runs.run import Result
 from interstellar.runs.search_plan import Budget, StrategyName
 from interstellar.training.defaults import ALIGNMENT
-from interstellar.training.loop import EpochReport, Observer, Training
+from interstellar.training.loop import EpochReport, Observer, SilentObserver, Training
 from interstellar.workflow import search_rival
 from interstellar.workflow.audience import find_audience
 from interstellar.workflow.given import final_settings
 from interstellar.workflow.search_result import SearchResult, Stage
-from interstellar.workflow.search_rival import affordable, wants_rival
+from interstellar.workflow.search_rival import Until, affordable, wants_rival
 from tests.tiny_graphs import ring
 
 PAIR = "synthetic-alignment:entities=60"
@@ -190,3 +191,31 @@ def test_a_search_with_a_limit_of_time_leaves_some_for_it(tmp_path: Path) -> Non
     assert time.monotonic() - started < 25  # a busy machine is late
     assert found.rival is not None
     assert found.model is not None
+
+
+def test_a_rival_for_which_there_is_no_time_is_given_up_and_goes_on_with_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(search_rival.Until, "on_step", late)
+        found = searched(tmp_path / "found", progress=True)
+    assert found.rival is None
+    assert not found.is_beaten
+    assert "there was no time" in capsys.readouterr().err
+    shutil.rmtree(tmp_path / "found" / "final")
+
+    again = searched(tmp_path / "found", resume=True)
+
+    assert again.is_beaten
+
+
+def late(*_: object) -> None:
+    raise TimeoutError
+
+
+def test_a_training_is_stopped_when_its_time_is_over() -> None:
+    shown = SilentObserver()
+
+    Until(60.0, shown).on_step(1, 2)
+    with pytest.raises(TimeoutError):
+        Until(-1.0, shown).on_step(1, 2)

@@ -111,8 +111,8 @@ class SearchResult:
     @property
     def rival(self) -> Result | None:
         """The result of the model outside the space that was trained too; None: none was."""
-        folder = self.path / RIVAL
-        return RunFolder.open(folder).read_result() if folder.exists() else None
+        run = RunFolder(self.path / RIVAL)
+        return run.read_result() if run.is_finished else None
 
     @property
     def is_beaten(self) -> bool:

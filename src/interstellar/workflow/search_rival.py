@@ -5,12 +5,14 @@ learns the pairs themselves is often better, and trained in a fraction of the ti
 trained too, by rule, and what is better on validation wins.
 """
 
+import math
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from interstellar.data.graph import AnyGraph, GraphPair
 from interstellar.errors import SettingsError
@@ -23,6 +25,7 @@ from interstellar.runs.search_plan import Budget, Retraining, SearchPlan
 from interstellar.runs.training_run import train_run
 from interstellar.searching.retraining import refuse_earlier_winner
 from interstellar.searching.search_journal import FINAL, RIVAL
+from interstellar.training.loop import EpochReport, Observer, Training
 from interstellar.training.settings import TrainingSettings
 from interstellar.workflow.audience import tell
 from interstellar.workflow.given import final_settings
@@ -68,33 +71,57 @@ def train_rival(
     usual = replace(final_settings(graph, Rival.DUAL_AMN), metric=search.settings.metric)
     experiment = replace(search, architecture=Rival.DUAL_AMN.value, settings=usual, plan=None)
 
-    def train(max_epochs: int) -> Result:
+    def train(max_epochs: int, seconds: float = math.inf) -> Result:
         settings = replace(usual, max_epochs=max_epochs)
-        with training_bar(max_epochs, usual.metric, stage.audience) as observer:
+        with training_bar(max_epochs, usual.metric, stage.audience) as shown:
             return train_run(
                 replace(experiment, settings=settings),
                 folder,
                 device=stage.workers.device,
                 graph=graph,
                 resume=True,
-                observer=observer,
+                observer=Until(seconds, shown),
             )
+
+    def left() -> float:
+        return math.inf if budget.seconds is None else budget.seconds - stage.spent_seconds(found)
 
     begun = usual.validate_every
     if os.path.lexists(folder):  # perhaps by another version, whose rule was another
         settings = read_experiment(RunFolder.open(folder).experiment_file).settings
         begun, usual = settings.max_epochs, replace(settings, max_epochs=usual.max_epochs)
-    result = train(usual.max_epochs if budget.seconds is None else begun)
+    try:
+        result = train(usual.max_epochs if budget.seconds is None else begun, left())
+    except TimeoutError:
+        tell(stage.audience, f"rival: for {Rival.DUAL_AMN} there was no time.")
+        return None
     if budget.seconds is not None and not (place.path / FINAL).exists():
         for share in (FIRST_SHARE, LAST_SHARE):
             if share == FIRST_SHARE or beats(result, found):
-                n = affordable(result, usual, share * (budget.seconds - stage.spent_seconds(found)))
+                n = affordable(result, usual, share * left())
                 result = train(n) if n > result["epochs"] else result
     is_better = beats(result, found)
     metric, score = usual.metric, result["metrics"]["valid"][usual.metric]
     said = "wins" if is_better else "does not win"
     tell(stage.audience, f"rival: {Rival.DUAL_AMN} has {metric} {score:.3f} and {said}.")
     return RunPlace(crown(folder, place.path), place.temporary) if is_better else None
+
+
+@final
+class Until:
+    """Shows a training, and stops it when its time is over."""
+
+    def __init__(self, seconds: float, shown: Observer) -> None:
+        self._end = time.monotonic() + seconds
+        self._shown = shown
+
+    def on_step(self, n_done: int, n_steps: int) -> None:
+        if time.monotonic() > self._end:
+            raise TimeoutError
+        self._shown.on_step(n_done, n_steps)
+
+    def on_epoch(self, report: EpochReport, training: Training) -> None:
+        self._shown.on_epoch(report, training)
 
 
 def affordable(result: Result, usual: TrainingSettings, seconds: float) -> int:
