@@ -48,6 +48,7 @@ can."""
 WHOLE_SHARE = 0.97
 """Of the time, for trials and finalists: what follows takes some too."""
 RIVAL_SHARE = 0.12
+"""Of the time, that trials and finalists leave to a rival."""
 USED_SHARE = 0.9
 """Of what is left, by the long training: what follows it takes time too."""
 N_SAMPLED, SAMPLED_FROM = 1024, 4
